@@ -1,0 +1,93 @@
+"""syncmem: assistant memory on several devices, offline first.
+
+One SQLite file a device remembers claims, believes the right one at every instant, and gives the same
+beliefs whatever order its events arrived in.
+"""
+
+from __future__ import annotations
+
+from syncmem.aio import AsyncMemory
+from syncmem.environment import Environment, ManualClock
+from syncmem.errors import (
+    BrokenChain,
+    Busy,
+    Closed,
+    Damaged,
+    DiskFull,
+    FileError,
+    Forked,
+    InvalidInput,
+    NewerFile,
+    NotAReplica,
+    NotCanonical,
+    NotFound,
+    PeerError,
+    ReadOnlyFile,
+    SeveralValues,
+    SyncmemError,
+)
+from syncmem.files import restore
+from syncmem.meeting import DeviceInfo
+from syncmem.memory import Memory
+from syncmem.model.predicate import Predicate
+from syncmem.model.value import NONE
+from syncmem.results import (
+    Belief,
+    Change,
+    Decision,
+    Doctor,
+    Explanation,
+    Grade,
+    HistoryEntry,
+    MergeReport,
+    Notice,
+    Receipt,
+    Source,
+    Timeline,
+)
+from syncmem.statements import TRUST_TIERS, UNDATED
+from syncmem.watch import Subscription
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "NONE",
+    "TRUST_TIERS",
+    "UNDATED",
+    "AsyncMemory",
+    "Belief",
+    "BrokenChain",
+    "Busy",
+    "Change",
+    "Closed",
+    "Damaged",
+    "Decision",
+    "DeviceInfo",
+    "DiskFull",
+    "Doctor",
+    "Environment",
+    "Explanation",
+    "FileError",
+    "Forked",
+    "Grade",
+    "HistoryEntry",
+    "InvalidInput",
+    "ManualClock",
+    "Memory",
+    "MergeReport",
+    "NewerFile",
+    "NotAReplica",
+    "NotCanonical",
+    "NotFound",
+    "Notice",
+    "PeerError",
+    "Predicate",
+    "ReadOnlyFile",
+    "Receipt",
+    "SeveralValues",
+    "Source",
+    "Subscription",
+    "SyncmemError",
+    "Timeline",
+    "restore",
+]

@@ -1,0 +1,105 @@
+"""AsyncMemory: the same Memory for asyncio, on one owner thread. Not a second implementation.
+
+A call that is cancelled while it runs still finishes on the owner thread; what it wrote stays written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import tzinfo
+from typing import Concatenate, ParamSpec, Self, TypeVar
+
+from syncmem.environment import Environment
+from syncmem.memory import Memory
+from syncmem.replica.connection import WAIT_SECONDS
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _on_owner(method: Callable[Concatenate[Memory, P], R]) -> Callable[Concatenate[AsyncMemory, P], Awaitable[R]]:
+    """The method of Memory, run on the owner thread."""
+
+    async def call(self: AsyncMemory, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await self._run(lambda: method(self._memory, *args, **kwargs))
+
+    functools.update_wrapper(call, method)
+    return call
+
+
+class AsyncMemory:
+    """A :class:`~syncmem.Memory` whose methods are awaited.
+
+    >>> async def main():
+    ...     async with AsyncMemory(":memory:") as memory:
+    ...         await memory.remember("ana", "language", "English")
+    ...         return (await memory.believe("ana", "language")).value
+    >>> asyncio.run(main())
+    'English'
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        zone: str | tzinfo | None = None,
+        environment: Environment | None = None,
+        wait_seconds: float = WAIT_SECONDS,
+    ) -> None:
+        self._owner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="syncmem-owner")
+        self._open = functools.partial(Memory, path, zone=zone, environment=environment, wait_seconds=wait_seconds)
+        self._opened: Memory | None = None
+
+    async def __aenter__(self) -> Self:
+        await self._run(lambda: self._memory)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the file and end the owner thread; safe to call twice."""
+        if self._opened is not None:
+            await self._run(self._opened.close)
+        self._owner.shutdown(wait=False)
+
+    @property
+    def _memory(self) -> Memory:
+        if self._opened is None:
+            self._opened = self._open()
+        return self._opened
+
+    async def _run(self, call: Callable[[], R]) -> R:
+        return await asyncio.get_running_loop().run_in_executor(self._owner, call)
+
+    remember = _on_owner(Memory.remember)
+    end = _on_owner(Memory.end)
+    deny = _on_owner(Memory.deny)
+    retract = _on_owner(Memory.retract)
+    correct = _on_owner(Memory.correct)
+    undo = _on_owner(Memory.undo)
+    define = _on_owner(Memory.define)
+    correct_clock = _on_owner(Memory.correct_clock)
+    believe = _on_owner(Memory.believe)
+    beliefs = _on_owner(Memory.beliefs)
+    timeline = _on_owner(Memory.timeline)
+    history = _on_owner(Memory.history)
+    event = _on_owner(Memory.event)
+    why = _on_owner(Memory.why)
+    contested = _on_owner(Memory.contested)
+    entities = _on_owner(Memory.entities)
+    predicates = _on_owner(Memory.predicates)
+    merge = _on_owner(Memory.merge)
+    export_bundle = _on_owner(Memory.export_bundle)
+    import_bundle = _on_owner(Memory.import_bundle)
+    backup = _on_owner(Memory.backup)
+    event_digest = _on_owner(Memory.event_digest)
+    belief_digest = _on_owner(Memory.belief_digest)
+    devices = _on_owner(Memory.devices)
+    subscribe = _on_owner(Memory.subscribe)
+    doctor = _on_owner(Memory.doctor)
+    rebuild = _on_owner(Memory.rebuild)

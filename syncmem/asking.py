@@ -1,0 +1,242 @@
+"""The questions that a Memory answers. Reading never writes."""
+
+from __future__ import annotations
+
+from datetime import datetime, tzinfo
+
+from syncmem import statements
+from syncmem.errors import InvalidInput, NotFound, SeveralValues
+from syncmem.model.instant import from_datetime
+from syncmem.model.predicate import Predicate
+from syncmem.opened import Opened
+from syncmem.reasons import Reasons
+from syncmem.replica.catalog import VAULT, Slot
+from syncmem.replica.reading import Placed, Visible
+from syncmem.results import Belief, Explanation, Grade, HistoryEntry, Timeline
+from syncmem.statements import When
+
+_FAR_FUTURE = 2**61  # later than any instant that can be stated
+
+
+class Asking(Opened):
+    """believe, beliefs, timeline, history, why, contested, entities, predicates."""
+
+    def believe(
+        self,
+        entity: str,
+        predicate: str,
+        *,
+        valid_at: When | None = None,
+        known_at: When | int | None = None,
+        asserted_by: When | None = None,
+        device: str | None = None,
+        scope: str = VAULT,
+        zone: str | tzinfo | None = None,
+    ) -> Belief | None:
+        """What is believed, or None where nothing is known (``belief.value is NONE``: known to have none).
+
+        Args:
+            valid_at: when the fact should hold in the world; unsaid: now.
+            known_at: what this device believed then: a time, or a transaction number from a receipt.
+            asserted_by: only what had been recorded anywhere by then; not together with ``known_at``.
+            device: what that device believed (at ``known_at``, or when last heard of), by its own notes;
+                ``belief.grade`` says how sure that is.
+
+        Raises:
+            SeveralValues: the predicate is many-valued and several hold; ask ``beliefs(entity, predicate)``.
+        """
+        found = self.beliefs(
+            entity,
+            predicate,
+            valid_at=valid_at,
+            known_at=known_at,
+            asserted_by=asserted_by,
+            device=device,
+            scope=scope,
+            zone=zone,
+        )
+        if len(found) > 1:
+            raise SeveralValues(
+                f"{entity!r} has {len(found)} values of {predicate!r}; ask beliefs({entity!r}, {predicate!r}), "
+                f"or define({predicate!r}, cardinality='single')"
+            )
+        return found[0] if found else None
+
+    def beliefs(
+        self,
+        entity: str,
+        predicate: str | None = None,
+        *,
+        valid_at: When | None = None,
+        known_at: When | int | None = None,
+        asserted_by: When | None = None,
+        device: str | None = None,
+        scope: str = VAULT,
+        zone: str | tzinfo | None = None,
+    ) -> list[Belief]:
+        """All that is believed of an entity (or one predicate of it) at a moment; see :meth:`believe`."""
+        with self._looking():
+            instant = self._now() if valid_at is None else self._moment(valid_at, zone)
+            result: list[Belief] = []
+            for slot in self._slots(scope, entity, predicate):
+                if known_at is None and asserted_by is None and device is None:
+                    placed, grade = self._reading.at(slot, instant), Grade.EXACT
+                else:
+                    placed, grade = self._placed(slot, known_at, asserted_by, device, zone)
+                    placed = [p for p in placed if p[1].valid_from <= instant < p[1].valid_to]
+                result += [self._telling.belief(slot, rectangle, grade) for _, rectangle in placed]
+            return result
+
+    def timeline(
+        self,
+        entity: str,
+        predicate: str,
+        *,
+        known_at: When | int | None = None,
+        asserted_by: When | None = None,
+        device: str | None = None,
+        scope: str = VAULT,
+        zone: str | tzinfo | None = None,
+    ) -> Timeline:
+        """All that is believed of one slot, over valid time; the axes as in :meth:`believe`."""
+        with self._looking():
+            slot = self._slot(scope, entity, predicate)
+            if slot is None:
+                return Timeline(scope, entity, predicate, ())
+            placed, grade = self._placed(slot, known_at, asserted_by, device, zone)
+            beliefs = [self._telling.belief(slot, rectangle, grade) for _, rectangle in placed]
+            return Timeline(slot.scope, slot.entity, slot.predicate, tuple(beliefs))
+
+    def history(self, entity: str, predicate: str, *, scope: str = VAULT) -> list[HistoryEntry]:
+        """Every event about a slot in the order in which it arrived here, with what each did."""
+        with self._looking():
+            slot = self._slot(scope, entity, predicate)
+            if slot is None:
+                return []
+            return [self._telling.entry(position, slot) for position in self._telling.about(slot)]
+
+    def event(self, event: str) -> HistoryEntry:
+        """One event by its id."""
+        with self._looking():
+            position = self._telling.position(event)
+            found = self._replica.fold.record_at(position)
+            return self._telling.entry(position, found[0] if found else None)
+
+    def why(
+        self,
+        about: Belief | str,
+        predicate: str | None = None,
+        *,
+        valid_at: When | None = None,
+        known_at: When | int | None = None,
+        scope: str = VAULT,
+        zone: str | tzinfo | None = None,
+    ) -> Explanation:
+        """Why something is believed: ``why(belief)`` or ``why("ana", "home_city")``.
+
+        For a belief the moment is its start, else ``valid_at`` (unsaid: now).
+        """
+        if isinstance(about, Belief):
+            entity, predicate, scope = about.entity, about.predicate, about.scope
+        elif predicate is None:
+            raise InvalidInput("why needs a belief, or an entity and a predicate; pass both names")
+        else:
+            entity = about
+        with self._looking():
+            slot = self._slot(scope, entity, predicate)
+            if slot is None:
+                return Explanation(None, None, (), (), (), f"Nothing was ever said about {entity} {predicate}.")
+            instant = self._instant_of(about, valid_at, zone)
+            visible, placed = self._known(slot, known_at, zone)
+            holding = [r for _, r in placed if r.valid_from <= instant < r.valid_to]
+            beliefs = [self._telling.belief(slot, rectangle) for rectangle in holding]
+            if isinstance(about, Belief):
+                beliefs = [belief for belief in beliefs if belief.value == about.value]
+            belief = beliefs[0] if beliefs else None
+            return Reasons(self._replica, self._reading, self._telling).explain(slot, instant, belief, visible)
+
+    def contested(self, *, scope: str | None = None) -> list[Belief]:
+        """The beliefs that something contradicts, and about which the user should be asked."""
+        with self._looking():
+            return [self._telling.belief(slot, rectangle) for slot, rectangle in self._reading.contested(scope)]
+
+    def entities(self, *, scope: str = VAULT) -> list[str]:
+        """All entities that anything was said about, in order."""
+        with self._looking():
+            sql = "SELECT DISTINCT entity FROM slots WHERE scope = ? ORDER BY entity"
+            return [row[0] for row in self._replica.db.execute(sql, (statements.name("scope", scope),))]
+
+    def predicates(self, *, scope: str = VAULT) -> dict[str, Predicate]:
+        """All predicates that are defined or used, with what they are like."""
+        with self._looking():
+            scope = statements.name("scope", scope)
+            used = {row[0] for row in self._replica.db.execute("SELECT DISTINCT predicate FROM slots")}
+            defined = {name for name, where, _ in self._replica.catalog.defined() if where in (scope, VAULT)}
+            return {name: self._replica.catalog.predicate(scope, name) for name in sorted(used | defined)}
+
+    # -- axes ---------------------------------------------------------------------------------------
+
+    def _slots(self, scope: str, entity: str, predicate: str | None) -> list[Slot]:
+        if predicate is None:
+            names = statements.name("scope", scope), statements.name("entity", entity)
+            return self._replica.catalog.slots_about(*names)
+        slot = self._slot(scope, entity, predicate)
+        return [] if slot is None else [slot]
+
+    def _placed(
+        self,
+        slot: Slot,
+        known_at: When | int | None,
+        asserted_by: When | None,
+        device: str | None,
+        zone: str | tzinfo | None,
+    ) -> tuple[list[Placed], Grade]:
+        """The timeline of a slot on the axes that were asked for, and its grade."""
+        if asserted_by is not None:
+            if known_at is not None or device is not None:
+                raise InvalidInput("asserted_by= is an axis of its own; pass it without known_at= and device=")
+            return self._reading.folded(slot, self._reading.asserted_by(self._moment(asserted_by, zone))), Grade.EXACT
+        if device is not None:
+            return self._of_device(slot, device, known_at, zone)
+        n = None if known_at is None else self._transaction(known_at, zone)
+        return self._reading.timeline(slot, n), Grade.EXACT
+
+    def _of_device(
+        self, slot: Slot, device: str, known_at: When | int | None, zone: str | tzinfo | None
+    ) -> tuple[list[Placed], Grade]:
+        if isinstance(known_at, int):
+            raise InvalidInput("a transaction number belongs to this device; pass a time as known_at= with device=")
+        time = _FAR_FUTURE if known_at is None else self._moment(known_at, zone)
+        visible, grade = self._reading.held_by(self._device_key(device), slot.scope, time)
+        return self._reading.folded(slot, visible), grade
+
+    def _known(
+        self, slot: Slot, known_at: When | int | None, zone: str | tzinfo | None
+    ) -> tuple[Visible, list[Placed]]:
+        """What had arrived by a known time, and the timeline that was believed then."""
+        if known_at is None:
+            return self._replica.logs.holds, self._reading.timeline(slot)
+        n = self._transaction(known_at, zone)
+        logs = self._replica.logs
+        return (lambda p: logs.holds(p) and logs.arrival(p) <= n), self._reading.timeline(slot, n)
+
+    def _transaction(self, known_at: When | int, zone: str | tzinfo | None) -> int:
+        if isinstance(known_at, int):
+            return known_at
+        return self._reading.transaction_at(self._moment(known_at, zone))
+
+    def _instant_of(self, about: Belief | str, valid_at: When | None, zone: str | tzinfo | None) -> int:
+        if valid_at is not None:
+            return self._moment(valid_at, zone)
+        if isinstance(about, Belief):
+            start: datetime | None = about.valid_from
+            return -_FAR_FUTURE if start is None else from_datetime(start)
+        return self._now()
+
+    def _device_key(self, device: str) -> bytes:
+        """The key of a device by the start of its id."""
+        keys = {log.key.device for log in self._replica.logs.by_no.values() if log.key is not None}
+        found = sorted(key for key in keys if device and key.hex().startswith(device))
+        if len(found) != 1:
+            raise NotFound(f"{len(found)} devices are known as {device!r}; take an id from devices()")
+        return found[0]

@@ -1,0 +1,77 @@
+"""The command group: its help, its exit codes and what an error looks like."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, Final
+
+import click
+
+from syncmem.cli import care, demo, read, shell, write
+from syncmem.cli.session import EXIT_CODES, shared_options
+from syncmem.cli.session import report as report_error
+from syncmem.errors import SyncmemError
+
+SECTIONS: Final[tuple[tuple[str, Sequence[click.Command]], ...]] = (
+    ("Start here", (demo.demo, care.init)),
+    ("Write", (write.remember, write.end, write.deny, write.correct, write.retract, write.undo, write.define)),
+    (
+        "Read",
+        (read.believe, read.timeline, read.history, read.why, read.contested, read.entities, read.predicates),
+    ),
+    ("Between devices", (care.merge, care.export_bundle, care.import_bundle)),
+    ("Care", (care.backup, care.restore, care.doctor, care.rebuild, shell.completion)),
+)
+
+
+class Verbs(click.Group):
+    """Commands in sections; the library's errors become one line and an exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except SyncmemError as error:
+            ctx.exit(report_error(ctx, error))
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(map(len, self.commands))
+        for title, commands in SECTIONS:
+            with formatter.section(title):
+                formatter.write_dl([((command.name or "").ljust(width), _summary(command)) for command in commands])
+
+
+def _summary(command: click.Command) -> str:
+    return command.get_short_help_str(limit=80)
+
+
+EPILOG: Final = "\b\nExit codes:\n" + "\n".join(f"  {code}  {meaning}" for code, meaning in EXIT_CODES.items())
+
+
+@click.group(cls=Verbs, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="syncmem", message="%(prog)s %(version)s")
+@shared_options(environment=True)
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Memory for agents: what is believed, since when, why, and the same on every device.
+
+    The memory is one file: ./syncmem.db, or what --db or SYNCMEM_DB name. Only init, import,
+    merge, restore and demo create a file.
+
+    \b
+      syncmem demo                                  one story, three devices
+      syncmem init                                  a memory in ./syncmem.db
+      syncmem define home_city --single
+      syncmem remember ana home_city Lisbon --since 2025-04
+      syncmem believe ana home_city
+    """
+    if os.environ.get("NO_COLOR"):
+        ctx.color = False
+
+
+for _, _commands in SECTIONS:
+    for _command in _commands:
+        cli.add_command(_command)

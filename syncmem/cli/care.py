@@ -1,0 +1,128 @@
+"""The verbs about whole memories: create, merge, carry over, keep safe, examine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from syncmem.cli.progress import progress
+from syncmem.cli.session import NOTABLE, Session, verb
+
+if TYPE_CHECKING:
+    from syncmem.results import Doctor, MergeReport
+
+EXISTING = click.Path(exists=True, dir_okay=False)
+ANY_FILE = click.Path(dir_okay=False)
+
+
+@verb("init")
+def init(session: Session) -> None:
+    """Create the memory's file; one that is there already stays as it is."""
+    created = not Path(session.db).exists()
+    with session.memory(create=True) as memory:
+        device = memory.device
+    data = {"path": os.path.abspath(session.db), "device": device, "created": created}
+    begun = "A new memory is in" if created else "There is a memory already in"
+    session.show(data, lambda: f"{begun} {session.db} (device {device}).")
+
+
+@verb("merge")
+@click.argument("other", type=EXISTING)
+def merge(session: Session, other: str) -> None:
+    """Take in all that the memory in the file OTHER holds; OTHER is not changed."""
+    from syncmem import Memory
+
+    with (
+        session.memory(create=True) as memory,
+        Memory(other, zone=session.zone_name) as source,
+        progress(session, "Merging", total=sum(device.events for device in source.devices())) as advance,
+    ):
+        report = memory.merge(source, progress=advance)
+    _show_merge(session, report)
+
+
+@verb("export")
+@click.argument("bundle", type=ANY_FILE)
+@click.option("--scope", "scopes", metavar="NAME", multiple=True, help="Only this scope; may be repeated.")
+def export_bundle(session: Session, bundle: str, scopes: tuple[str, ...]) -> None:
+    """Write what the memory holds into one file, for another device to import.
+
+    It is not encrypted: whoever can read the file can read the memory.
+    """
+    with session.memory() as memory, progress(session, "Exporting"):
+        events = memory.export_bundle(bundle, scopes=scopes or None)
+    session.show({"path": bundle, "events": events}, lambda: f"{events} events are in {bundle}.")
+
+
+@verb("import")
+@click.argument("bundle", type=EXISTING)
+def import_bundle(session: Session, bundle: str) -> None:
+    """Take in a file that 'syncmem export' wrote; what is known already changes nothing."""
+    with session.memory(create=True) as memory, progress(session, "Importing") as advance:
+        report = memory.import_bundle(bundle, progress=advance)
+    _show_merge(session, report)
+
+
+def _show_merge(session: Session, report: MergeReport) -> None:
+    from syncmem.cli.words import slot_text
+
+    def text() -> str:
+        lines = [f"{report.events} new events; {len(report.slots)} slots believe something else now."]
+        lines += [f"  {slot_text(entity, predicate, scope)}" for scope, entity, predicate in report.slots]
+        return "\n".join(lines)
+
+    session.show(report.to_dict(), text)
+
+
+@verb("backup")
+@click.argument("copy", type=ANY_FILE)
+def backup(session: Session, copy: str) -> None:
+    """Write a copy of the memory, while others may go on using it."""
+    with session.memory() as memory, progress(session, "Copying"):
+        memory.backup(copy)
+    session.show({"path": copy, "bytes": os.path.getsize(copy)}, lambda: f"A copy is in {copy}.")
+
+
+@verb("restore")
+@click.argument("copy", type=EXISTING)
+def restore(session: Session, copy: str) -> None:
+    """Make the memory from a backup; it goes on as a new device, so nothing is written twice."""
+    import syncmem
+
+    with progress(session, "Restoring"):
+        syncmem.restore(copy, session.db)
+    session.show({"path": session.db, "from": copy}, lambda: f"The memory in {session.db} is what {copy} held.")
+
+
+@verb("rebuild")
+def rebuild(session: Session) -> None:
+    """Drop everything derived and fold the log again; beliefs come out the same."""
+    with session.memory() as memory, progress(session, "Folding the log again"):
+        memory.rebuild()
+        digest = memory.belief_digest()
+    session.show({"belief_digest": digest}, lambda: f"Rebuilt; the digest of all beliefs is {digest}.")
+
+
+@verb("doctor")
+@click.option("--full", is_flag=True, help="Also verify every event and fold the log again.")
+@click.option("--strict", is_flag=True, help=f"Exit with {NOTABLE} if there are problems.")
+@click.pass_context
+def doctor(ctx: click.Context, session: Session, full: bool, strict: bool) -> None:
+    """Examine the memory and what it stands on."""
+    with session.memory() as memory, progress(session, "Examining"):
+        found = memory.doctor(full=full)
+    session.show(found.to_dict(), lambda: _findings(found))
+    if strict and found.problems:
+        ctx.exit(NOTABLE)
+
+
+def _findings(found: Doctor) -> str:
+    from syncmem.cli.words import escaped, value_text
+
+    width = max(map(len, found.facts), default=0)
+    lines = [f"{name.replace('_', ' '):<{width}}  {value_text(fact)}" for name, fact in found.facts.items()]
+    lines += [""] + [click.style("problem: ", fg="yellow") + escaped(problem) for problem in found.problems]
+    return "\n".join(lines) if found.problems else "\n".join([*lines, click.style("All is well.", fg="green")])

@@ -1,0 +1,150 @@
+"""What all commands share: which file, which zone, text or JSON, and what an error comes to.
+
+Rules: a file that is not there is refused with the next step, except by the commands that create
+one; results go to standard output, errors and progress to standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from syncmem.errors import Busy, FileError, SyncmemError
+
+if TYPE_CHECKING:
+    from syncmem.memory import Memory
+
+DEFAULT_PATH: Final = "syncmem.db"
+REFUSED, USAGE, BUSY, NOTABLE = 1, 2, 3, 4
+EXIT_CODES: Final = {
+    0: "done",
+    REFUSED: "refused; the message ends with the next step, nothing was changed",
+    USAGE: "the command line cannot be understood",
+    BUSY: "another process holds the file; try again",
+    NOTABLE: "with --strict: done, but contested (remember) or with problems (doctor)",
+}
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(slots=True)
+class Session:
+    """One run of the command line."""
+
+    db: str = DEFAULT_PATH
+    json: bool = False
+    zone: str | None = None
+
+    @contextmanager
+    def memory(self, *, create: bool = False) -> Iterator[Memory]:
+        """The open memory; ``create`` allows the file to be missing."""
+        if not create:
+            self.check_exists()
+        from syncmem import Memory
+
+        with Memory(self.db, zone=self.zone_name) as memory:
+            yield memory
+
+    def check_exists(self) -> None:
+        if not Path(self.db).exists():
+            raise FileError(
+                f"there is no memory at {self.db}; run 'syncmem init' to create it, or name another with --db"
+            )
+
+    @property
+    def zone_name(self) -> str | None:
+        """The IANA name for dates without a zone: --zone, else the system's, else None."""
+        from syncmem.cli.zone import system_zone
+
+        return self.zone or system_zone()
+
+    @property
+    def display_zone(self) -> tzinfo:
+        """The zone in which times are shown."""
+        from syncmem.model.instant import find_zone
+
+        return find_zone(self.zone_name or "UTC")
+
+    def show(self, data: object, text: Callable[[], str | None]) -> None:
+        """Print a result: as JSON if asked for, else what ``text`` returns (None: it has printed itself)."""
+        if self.json:
+            click.echo(as_json(data))
+        elif (shown := text()) is not None:
+            click.echo(shown)
+
+
+def as_json(data: object) -> bytes:
+    """JSON as UTF-8, whatever the terminal's encoding."""
+    return json.dumps(data, ensure_ascii=False, indent=2).encode("utf-8", "backslashreplace")
+
+
+def report(ctx: click.Context, error: SyncmemError) -> int:
+    """Print an error of the library and return the exit code for it."""
+    if ctx.ensure_object(Session).json:
+        click.echo(as_json({"error": type(error).__name__, "message": str(error)}), err=True)
+    else:
+        click.secho("error: ", fg="red", bold=True, nl=False, err=True)
+        click.echo(str(error), err=True)
+    return BUSY if isinstance(error, Busy) else REFUSED
+
+
+def shared_options(*, environment: bool = False) -> Callable[[Command], Command]:
+    """--db, --json and --zone, which may stand before or after the verb.
+
+    ``environment`` is for the group alone: a variable must not outweigh an option before the verb.
+    """
+    options = (
+        click.option(
+            "--db",
+            metavar="PATH",
+            envvar="SYNCMEM_DB" if environment else None,
+            expose_value=False,
+            callback=_keep,
+            help="The memory's file.  [default: ./syncmem.db; variable: SYNCMEM_DB]",
+            type=click.Path(dir_okay=False),
+        ),
+        click.option("--json", is_flag=True, expose_value=False, callback=_keep, help="Print JSON."),
+        click.option(
+            "--zone",
+            metavar="NAME",
+            envvar="SYNCMEM_ZONE" if environment else None,
+            expose_value=False,
+            callback=_keep,
+            help="Zone of dates, such as Europe/Lisbon.  [default: the system's; variable: SYNCMEM_ZONE]",
+        ),
+    )
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def _keep(ctx: click.Context, option: click.Parameter, value: object) -> None:
+    session = ctx.ensure_object(Session)
+    if value:
+        assert option.name is not None
+        setattr(session, option.name, value)
+
+
+def verb(name: str, **settings: Any) -> Callable[[Callable[..., None]], click.Command]:
+    """A command that is given the session first and has the shared options last."""
+
+    def decorate(function: Callable[..., None]) -> click.Command:
+        return click.command(name, **settings)(shared_options()(click.pass_obj(function)))
+
+    return decorate
+
+
+def is_terminal(stream: str = "stdout") -> bool:
+    return bool(getattr(sys, stream).isatty())

@@ -1,0 +1,126 @@
+"""Values, times and results in words.
+
+Rule: a value may come from any device, so nothing in it reaches the terminal as a control sequence.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import datetime, time, tzinfo
+from typing import TYPE_CHECKING, Any, Final
+
+from syncmem.model.value import NONE
+
+if TYPE_CHECKING:
+    from syncmem.results import Belief, Change, HistoryEntry, Receipt, Source
+
+JOINERS: Final = {"\u200c", "\u200d"}  # hold scripts and emoji together; not printable to Python, yet harmless
+DURATIONS: Final = ((86_400_000_000, "d"), (3_600_000_000, "h"), (60_000_000, "m"), (1_000_000, "s"))
+
+
+def value_text(value: Any) -> str:
+    """A value on one line: text as it is, the rest as JSON.
+
+    >>> value_text("Lisbon"), value_text(NONE), value_text([1, "a"]), value_text("a\\nb")
+    ('Lisbon', '(none)', '[1, "a"]', 'a\\\\nb')
+    """
+    if value is NONE:
+        return "(none)"
+    return escaped(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
+
+
+def escaped(text: str) -> str:
+    """Text with everything that is not printable written out."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in JOINERS else c.encode("unicode_escape").decode() for c in text)
+
+
+def moment_text(when: datetime | None, zone: tzinfo) -> str:
+    """A local date, with the time unless it is midnight; nothing for None."""
+    if when is None:
+        return ""
+    local = when.astimezone(zone)
+    return f"{local:%Y-%m-%d}" if local.time() == time() else f"{local:%Y-%m-%d %H:%M}"
+
+
+def period_text(start: datetime | None, end: datetime | None, zone: tzinfo) -> str:
+    """From when to when, end excluded."""
+    first, last = moment_text(start, zone), moment_text(end, zone)
+    return " ".join(part for part in (first and f"from {first}", last and f"to {last}") if part) or "always"
+
+
+def duration_text(microseconds: int | None) -> str:
+    """The shortest whole form.
+
+    >>> duration_text(30 * 86_400_000_000), duration_text(None)
+    ('30d', '')
+    """
+    if microseconds is None:
+        return ""
+    for size, unit in DURATIONS:
+        if microseconds % size == 0:
+            return f"{microseconds // size}{unit}"
+    return f"{microseconds / 1e6}s"
+
+
+def source_text(source: Source) -> str:
+    return escaped(":".join(part for part in (source.kind, source.id) if part))
+
+
+def slot_text(entity: str, predicate: str, scope: str = "vault") -> str:
+    place = "" if scope == "vault" else f" ({escaped(scope)})"
+    return f"{escaped(entity)} {escaped(predicate)}{place}"
+
+
+def belief_text(belief: Belief, zone: tzinfo) -> str:
+    """One belief on one line."""
+    parts = [
+        value_text(belief.value),
+        period_text(belief.valid_from, belief.valid_to, zone),
+        f"trust {belief.trust}",
+        source_text(belief.source),
+        "contested" if belief.contested else "",
+        "" if belief.grade == "exact" else str(belief.grade),
+        belief.event,
+    ]
+    return "  ".join(part for part in parts if part)
+
+
+def change_text(change: Change, zone: tzinfo) -> str:
+    return f"{value_text(change.value)}  {period_text(change.valid_from, change.valid_to, zone)}"
+
+
+def receipt_text(receipt: Receipt, zone: tzinfo) -> str:
+    """What a write did."""
+    lines = [f"{receipt.decision}  {escaped(receipt.why)}"]
+    lines += [f"  closed  {change_text(change, zone)}" for change in receipt.closed]
+    lines += [f"  opened  {change_text(change, zone)}" for change in receipt.opened]
+    lines += [f"  lost to {belief_text(receipt.lost_to, zone)}"] if receipt.lost_to else []
+    lines += [f"  event   {receipt.event}  (tx{receipt.known})"]
+    if receipt.undeclared:
+        lines.append("  note    the predicate is undeclared, so it holds many values; 'syncmem define' settles it")
+    return "\n".join(lines)
+
+
+def entry_text(entry: HistoryEntry, zone: tzinfo) -> str:
+    """One event in two lines: what was said, and where it stands."""
+    said = [moment_text(entry.asserted_at, zone), entry.verb]
+    if entry.value is not None:
+        said += [value_text(entry.value), period_text(entry.valid_from, entry.valid_to, zone)]
+    stands = [
+        entry.event,
+        f"device {entry.device}",
+        f"trust {entry.trust}",
+        source_text(entry.source),
+        f"batch {escaped(entry.batch)}" if entry.batch else "",
+        entry.status,
+        escaped(entry.effect),
+        " ".join(("of", *entry.names)) if entry.names else "",
+    ]
+    return f"{_joined(said)}\n    {_joined(stands)}"
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return "  ".join(part for part in parts if part)

@@ -1,0 +1,143 @@
+"""The verbs that write: each appends one event and prints its receipt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from syncmem.cli.options import (
+    DATE,
+    DURATION,
+    Trust,
+    bounds_options,
+    keywords,
+    predicate_argument,
+    said_options,
+    scope_option,
+    slot_arguments,
+    source_options,
+    taken_value,
+    value_options,
+)
+from syncmem.cli.session import NOTABLE, Session, verb
+
+if TYPE_CHECKING:
+    from syncmem.results import Receipt
+
+
+@verb("remember")
+@slot_arguments
+@value_options
+@bounds_options
+@click.option("--affirm/--no-affirm", default=None, help="Store as a repetition, or never.  [default: if it is one]")
+@said_options
+@click.option("--strict", is_flag=True, help=f"Exit with {NOTABLE} if the result is contested.")
+@click.pass_context
+def remember(ctx: click.Context, session: Session, entity: str, predicate: str, strict: bool, **options: Any) -> None:
+    """Remember that PREDICATE of ENTITY is VALUE.
+
+    \b
+      syncmem remember ana home_city Lisbon --changed-on 2025-04
+      syncmem remember ana home_city Paris --until 2025-06-15        (a week away)
+      syncmem remember ana speaks --value-json '["pt", "de"]'
+      syncmem remember ana car --none
+    """
+    value = taken_value(options)
+    with session.memory() as memory:
+        receipt = memory.remember(entity, predicate, value, **keywords(options))
+    _show(session, receipt)
+    if strict and receipt.decision == "CONTESTED":
+        ctx.exit(NOTABLE)
+
+
+@verb("end")
+@slot_arguments
+@value_options
+@click.option("--at", metavar=DATE, help="Since when it no longer holds, or when it stopped.")
+@click.option("--changed", is_flag=True, help="It stopped just then ('left in July'), needs --at.")
+@click.option("--event", metavar="ID", help="The claim that is meant.")
+@said_options
+def end(session: Session, entity: str, predicate: str, **options: Any) -> None:
+    """Say that a value no longer holds."""
+    value = taken_value(options)
+    with session.memory() as memory:
+        receipt = memory.end(entity, predicate, value, **keywords(options))
+    _show(session, receipt)
+
+
+@verb("deny")
+@slot_arguments
+@value_options
+@said_options
+def deny(session: Session, entity: str, predicate: str, **options: Any) -> None:
+    """Say that a value was never true."""
+    value = taken_value(options)
+    with session.memory() as memory:
+        receipt = memory.deny(entity, predicate, value, **keywords(options))
+    _show(session, receipt)
+
+
+@verb("correct")
+@click.argument("event")
+@value_options
+@bounds_options
+@said_options
+def correct(session: Session, event: str, **options: Any) -> None:
+    """Put another claim in the place of EVENT, which was a mistake."""
+    value = taken_value(options)
+    with session.memory() as memory:
+        receipt = memory.correct(event, value, **keywords(options))
+    _show(session, receipt)
+
+
+@verb("retract")
+@click.argument("events", metavar="[EVENT]...", nargs=-1)
+@click.option("--batch", metavar="ID", help="Withdraw everything of a batch, also what arrives later.")
+@source_options
+def retract(session: Session, events: tuple[str, ...], **options: Any) -> None:
+    """Say that recorded EVENTs, or a whole batch, are mistakes."""
+    if bool(events) == (options["batch"] is not None):
+        raise click.UsageError("Give one or more EVENT ids, or --batch ID.")
+    with session.memory() as memory:
+        receipt = memory.retract(*events, **keywords(options))
+    _show(session, receipt)
+
+
+@verb("undo")
+@click.argument("event")
+@source_options
+def undo(session: Session, event: str, **options: Any) -> None:
+    """Take back one EVENT, also a retraction, an end or an undo."""
+    with session.memory() as memory:
+        receipt = memory.undo(event, **keywords(options))
+    _show(session, receipt)
+
+
+@verb("define")
+@predicate_argument
+@click.option("--single", "cardinality", flag_value="single", help="One value at a time.")
+@click.option("--many", "cardinality", flag_value="many", help="Several values at once.")
+@click.option(
+    "--equality", type=click.Choice(["exact", "casefold", "number", "date"]), help="When values are the same."
+)
+@click.option("--ttl", metavar=DURATION, help="Values lapse this long after they were last affirmed.")
+@click.option("--stale-after", metavar=DURATION, help="Values count with --stale-trust from then on.")
+@click.option("--stale-trust", type=Trust(), metavar="TIER|0..100")
+@click.option("--then", type=click.Choice(["resume", "vacate"]), help="What follows a bounded value that does not say.")
+@click.option("--sensitive/--not-sensitive", default=None, help="Changes are to be confirmed by the user.")
+@click.option("--description", metavar="TEXT")
+@scope_option
+def define(session: Session, predicate: str, **options: Any) -> None:
+    """Say what a predicate is like."""
+    if options["cardinality"] is None:
+        raise click.UsageError("Give --single (one value at a time) or --many (several at once).")
+    with session.memory() as memory:
+        receipt = memory.define(predicate, **keywords(options))
+    _show(session, receipt)
+
+
+def _show(session: Session, receipt: Receipt) -> None:
+    from syncmem.cli.words import receipt_text
+
+    session.show(receipt.to_dict(), lambda: receipt_text(receipt, session.display_zone))

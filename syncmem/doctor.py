@@ -1,0 +1,178 @@
+"""The doctor: what a replica stands on, whether its logs are whole, and what looks wrong in its beliefs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from syncmem.errors import SyncmemError
+from syncmem.model.event import CHAIN_START
+from syncmem.model.instant import FOREVER
+from syncmem.replica import schema
+from syncmem.replica.driver import driver
+from syncmem.replica.logs import SEQ_MASK, Log, blocks, chain_after
+from syncmem.replica.replica import Replica
+from syncmem.results import Doctor
+
+OSCILLATION_MIN: Final = 2  # times a slot went back to a value it had left
+LIKELY_SINGLE_ENTITIES: Final = 10  # many-valued, and this many entities never had two values at once
+_LISTED_MAX: Final = 20
+
+
+def examine(replica: Replica, *, full: bool) -> Doctor:
+    """Look at everything cheap; ``full`` also reads every event and recomputes every chain."""
+    facts: dict[str, Any] = {}
+    problems: list[str] = []
+    for look in (_library, _file, _logs, _held, _beliefs):
+        look(replica, facts, problems)
+    if full:
+        _read_all(replica, facts, problems)
+    return Doctor(facts, tuple(problems))
+
+
+def _library(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
+    library = driver()
+    journal = replica.db.execute("PRAGMA journal_mode").fetchone()[0]
+    facts["sqlite"] = {
+        "driver": library.name,
+        "version": library.version,
+        "wal_safe": library.wal_safe,
+        "journal_mode": journal,
+        "extensions": library.extensions,
+        "fts5": library.fts5,
+        "fts5_secure_delete": library.fts5_secure_delete,
+    }
+    if not library.wal_safe:
+        problems.append(
+            f"SQLite {library.version} can corrupt a write-ahead log; a slower journal is used. Install pysqlite3"
+        )
+        if journal == "wal":
+            problems.append(
+                "another program turned this file to write-ahead logging; give it a safe SQLite, or stop it"
+            )
+
+
+def _file(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
+    pages, size, free = (
+        replica.db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size", "freelist_count")
+    )
+    check = replica.db.execute("PRAGMA quick_check(3)").fetchall()
+    facts["file"] = {
+        "path": replica.db.path,
+        "schema_version": schema.version(replica.db.raw),
+        "bytes": pages * size,
+        "free_bytes": free * size,
+        "transactions": replica.last_transaction,
+    }
+    problems += [f"the file is damaged: {row[0]}; restore a backup" for row in check if row[0] != "ok"]
+
+
+def _logs(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
+    facts["logs"] = []
+    for log in replica.logs.by_no.values():
+        stored = replica.db.execute(
+            "SELECT coalesce(sum(count), 0), coalesce(max(position + count - 1), 0) FROM runs "
+            "WHERE position BETWEEN ? AND ?",
+            (log.position(1), log.position(SEQ_MASK)),
+        ).fetchone()
+        whole = stored[0] == log.seq and (log.seq == 0 or stored[1] & SEQ_MASK == log.seq)
+        if log.key is not None:
+            facts["logs"].append(
+                {
+                    "log": log.id.hex()[:12],
+                    "device": log.key.device.hex()[:12],
+                    "scope": log.key.scope,
+                    "events": log.seq,
+                    "own": log.own,
+                    "continuous": whole,
+                }
+            )
+        if not whole:
+            problems.append(f"log {log.id.hex()[:12]} has gaps; restore a backup, or sync into a new file")
+
+
+def _held(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
+    """Events that wait for what they refer to."""
+    targets = replica.db.execute("SELECT DISTINCT target FROM links").fetchall()
+    waiting = [target for (target,) in targets if not replica.logs.holds(target)]
+    facts["held"] = {"waiting_for": len(waiting)}
+
+
+def _beliefs(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
+    count = replica.db.execute(f"SELECT count(*) FROM beliefs WHERE known_to = {FOREVER}").fetchone()[0]
+    contested = replica.db.execute(
+        f"SELECT count(DISTINCT slot) FROM beliefs WHERE contested = 1 AND known_to = {FOREVER}"
+    ).fetchone()[0]
+    facts["beliefs"] = {"current": count, "contested_slots": contested}
+    facts["oscillation"] = oscillating(replica)
+    facts["cardinality"] = {"undeclared": _undeclared(replica), "likely_single": _likely_single(replica)}
+    for slot in facts["oscillation"]:
+        problems.append(
+            f"{slot['entity']} {slot['predicate']} went back {slot['times']} times to a value it had left; "
+            "look at its history: the matcher or the cardinality may be wrong"
+        )
+    for predicate in facts["cardinality"]["undeclared"]:
+        problems.append(f"predicate {predicate!r} is not defined and counts as many-valued; define() it")
+    for predicate in facts["cardinality"]["likely_single"]:
+        problems.append(f"predicate {predicate!r} is many-valued, but never has two values; define() it single?")
+
+
+def oscillating(replica: Replica) -> list[dict[str, Any]]:
+    """Slots that keep going back to a value that they had left."""
+    sql = f"""
+        WITH steps AS (
+            SELECT slot, value = lag(value, 2) OVER w AND value <> lag(value, 1) OVER w AS back FROM (
+                SELECT slot, lane, valid_from, value, lag(value) OVER (PARTITION BY slot, lane ORDER BY valid_from) AS p
+                FROM beliefs WHERE known_to = {FOREVER}) WHERE p IS NULL OR p <> value
+            WINDOW w AS (PARTITION BY slot, lane ORDER BY valid_from))
+        SELECT s.scope, s.entity, s.predicate, sum(back) AS times FROM steps JOIN slots s ON s.id = steps.slot
+        GROUP BY slot HAVING times >= ? ORDER BY times DESC, s.entity, s.predicate LIMIT ?"""
+    rows = replica.db.execute(sql, (OSCILLATION_MIN, _LISTED_MAX)).fetchall()
+    return [dict(zip(("scope", "entity", "predicate", "times"), row, strict=True)) for row in rows]
+
+
+def _undeclared(replica: Replica) -> list[str]:
+    rows = replica.db.execute("SELECT DISTINCT predicate, scope FROM slots ORDER BY predicate").fetchall()
+    names = dict.fromkeys(name for name, scope in rows if not replica.catalog.predicate(scope, name).declared)
+    return list(names)[:_LISTED_MAX]
+
+
+def _likely_single(replica: Replica) -> list[str]:
+    """Predicates defined as many-valued of which no entity ever has two values at once."""
+    sql = f"""
+        SELECT s.predicate FROM slots s WHERE s.predicate IN (SELECT value FROM json_each(?)) AND EXISTS (
+            SELECT 1 FROM beliefs b WHERE b.slot = s.id AND b.known_to = {FOREVER})
+        GROUP BY s.predicate HAVING count(*) >= ? AND NOT EXISTS (
+            SELECT 1 FROM slots t JOIN beliefs a ON a.slot = t.id AND a.known_to = {FOREVER}
+            JOIN beliefs b ON b.slot = t.id AND b.known_to = {FOREVER} AND b.lane > a.lane
+                AND b.valid_from < a.valid_to AND a.valid_from < b.valid_to
+            WHERE t.predicate = s.predicate)"""
+    many = [name for name, _, definition in replica.catalog.defined() if definition.many]
+    rows = replica.db.execute(sql, (json.dumps(many), LIKELY_SINGLE_ENTITIES)).fetchall()
+    return [row[0] for row in rows][:_LISTED_MAX]
+
+
+def _read_all(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
+    """Recompute the chain of every log from what is stored."""
+    facts["unreadable_events"] = replica.unreadable()
+    for log in replica.logs.by_no.values():
+        try:
+            sound = _chain_is_sound(replica, log)
+        except SyncmemError as error:
+            sound = False
+            problems.append(str(error))
+        if not sound:
+            problems.append(
+                f"log {log.id.hex()[:12]} does not match its chain; restore a backup or sync into a new file"
+            )
+
+
+def _chain_is_sound(replica: Replica, log: Log) -> bool:
+    walker = Log(log.no, log.id, log.key, 0, CHAIN_START, 0, log.own)
+    for first, events in replica.logs.runs(log.no):
+        for start, part in blocks(first, events):
+            cover = replica.logs.cover(log.no, start)
+            if cover is None:
+                return False
+            walker.head = chain_after(walker, start, part, cover)
+    return walker.head == log.head

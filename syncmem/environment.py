@@ -1,0 +1,130 @@
+"""The seams to the outside world: clock, randomness, disk, keys outside the database.
+
+Rule: the core asks an :class:`Environment` and never the operating system, so that a test or a
+simulator can be the world.  Nothing here knows what the library does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Wall time in microseconds since 1970 UTC, elapsed time in seconds, and waiting."""
+
+    def now(self) -> int: ...
+
+    def elapsed(self) -> float: ...
+
+    def sleep(self, seconds: float) -> None: ...
+
+
+class Disk(Protocol):
+    """The few file operations that the core does beside the database."""
+
+    def read(self, path: str) -> bytes | None: ...
+
+    def write(self, path: str, data: bytes) -> None: ...
+
+    def identity(self, path: str) -> str: ...
+
+
+class SystemClock:
+    """The operating system's clocks."""
+
+    def now(self) -> int:
+        return time.time_ns() // 1_000
+
+    def elapsed(self) -> float:
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+@dataclass
+class ManualClock:
+    """A clock that stands still until it is set; for tests, replays and the demo.
+
+    >>> clock = ManualClock(5)
+    >>> clock.time = 7
+    >>> clock.now()
+    7
+    """
+
+    time: int = 0
+
+    def now(self) -> int:
+        return self.time
+
+    def elapsed(self) -> float:
+        return self.time / 1e6
+
+    def sleep(self, seconds: float) -> None:
+        self.time += int(seconds * 1e6)
+
+
+class SystemDisk:
+    """Real files: written whole (temporary file, flush, rename), private to the user."""
+
+    def read(self, path: str) -> bytes | None:
+        """The bytes of a file, or None where there is none; other failures are raised."""
+        try:
+            return Path(path).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def write(self, path: str, data: bytes) -> None:
+        """Replace a file so that after a crash it holds the old or the new bytes, whole."""
+        temporary = f"{path}.{os.getpid()}.tmp"
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+        self._sync_folder(os.path.dirname(path) or ".")
+
+    def identity(self, path: str) -> str:
+        """What tells a file from a copy of it: host and file number ("" where there is no file)."""
+        try:
+            return f"{socket.gethostname()}:{os.stat(path).st_ino}"
+        except FileNotFoundError:
+            return ""
+
+    def _sync_folder(self, folder: str) -> None:
+        if os.name != "posix":
+            return  # a rename is durable by itself there
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def seeded_randomness(seed: int) -> Callable[[int], bytes]:
+    """A repeatable source of bytes for tests and simulations; never for real keys."""
+    return random.Random(seed).randbytes
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Everything the core takes from outside."""
+
+    clock: Clock = field(default_factory=SystemClock)
+    randomness: Callable[[int], bytes] = os.urandom
+    disk: Disk = field(default_factory=SystemDisk)
+    process_id: Callable[[], int] = os.getpid

@@ -1,0 +1,74 @@
+"""Every error syncmem raises, grouped by who must act.
+
+Rules: each message ends with the next step; after any of them the replica is as it was before.
+
+* you:       :class:`InvalidInput`, :class:`NotFound`, :class:`SeveralValues`, :class:`Closed`
+* the file:  :class:`FileError` and its kinds
+* the peer:  :class:`PeerError` and its kinds (bytes that came from another device)
+"""
+
+from __future__ import annotations
+
+
+class SyncmemError(Exception):
+    """The root of all errors of this package."""
+
+
+class InvalidInput(SyncmemError, ValueError):
+    """An argument cannot be used as it is; nothing was written."""
+
+
+class NotFound(SyncmemError, LookupError):
+    """The event, device or batch that was named is not known to this replica."""
+
+
+class SeveralValues(SyncmemError, LookupError):
+    """One value was asked for where several are believed at the same time."""
+
+
+class Closed(SyncmemError):
+    """The replica was closed, or belongs to another process (after a fork)."""
+
+
+class FileError(SyncmemError):
+    """The replica's file, or the disk under it, does not allow the operation."""
+
+
+class NotAReplica(FileError):
+    """The file exists and is not a syncmem replica."""
+
+
+class NewerFile(FileError):
+    """The file was written by a newer version of syncmem; it was not changed."""
+
+
+class ReadOnlyFile(FileError):
+    """The file or its folder cannot be written."""
+
+
+class Busy(FileError):
+    """Another process held the write lock for longer than the waiting time."""
+
+
+class DiskFull(FileError):
+    """There is no room left; nothing was written."""
+
+
+class Damaged(FileError):
+    """Stored bytes do not match their digest or cannot be read back."""
+
+
+class PeerError(SyncmemError):
+    """Bytes from elsewhere were refused; what was already held is untouched."""
+
+
+class NotCanonical(PeerError, ValueError):
+    """Bytes are not the one canonical encoding of a value, or exceed a limit."""
+
+
+class BrokenChain(PeerError):
+    """Events do not continue the log that they claim to belong to."""
+
+
+class Forked(PeerError):
+    """Two different events claim the same place in one log."""

@@ -1,0 +1,132 @@
+"""Whole files: bundles, backups, restores. A reader sees the old file or the new one, never half of one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Final, TypeVar
+
+from syncmem.errors import FileError, InvalidInput, NotAReplica
+from syncmem.replica import driver, schema
+from syncmem.replica.connection import translated
+
+T = TypeVar("T")
+_BESIDE: Final = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database
+
+
+def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], T]) -> T:
+    """Write a file through a temporary one beside it: flushed, then renamed."""
+    target = Path(path)
+    temporary = _temporary(target)
+    try:
+        with open(temporary, "wb") as file:
+            result = write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+        return result
+    except OSError as error:
+        raise FileError(f"{target} cannot be written ({error.strerror}); check the folder and the space") from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+@contextmanager
+def open_for_reading(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """An existing file, or an error that names it."""
+    try:
+        file = open(path, "rb")  # noqa: SIM115  closed below
+    except OSError as error:
+        raise FileError(f"{os.fspath(path)} cannot be read ({error.strerror}); check the path") from error
+    with file:
+        yield file
+
+
+def backup(connection: driver.Connection, path: str | os.PathLike[str]) -> None:
+    """Copy an open database into a new file while it is in use."""
+    target = Path(path)
+    if target.exists():
+        raise InvalidInput(f"{target} exists already; choose another name for the backup")
+    temporary = _temporary(target)
+    try:
+        _copy(connection, temporary)
+        os.replace(temporary, target)
+    except OSError as error:
+        raise FileError(f"{target} cannot be written ({error.strerror}); check the folder and the space") from error
+    finally:
+        _remove(temporary)
+
+
+def restore(backup_path: str | os.PathLike[str], path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Make a replica from a backup.
+
+    The restored replica writes as a new incarnation, so nothing that the old one wrote is written over
+    anywhere; what it had written since the backup returns from its other devices.
+
+    Raises:
+        InvalidInput: ``path`` exists and ``overwrite`` is not set (the old file is then kept as ``<path>.replaced``).
+        NotAReplica: the backup is not one.
+    """
+    source, target = Path(backup_path), Path(path)
+    if not source.is_file():
+        raise FileError(f"there is no backup at {source}; check the path")
+    if target.exists() and not overwrite:
+        raise InvalidInput(f"{target} exists already; choose another path, or pass overwrite=True")
+    temporary = _temporary(target)
+    try:
+        _copy_checked(str(source), temporary)
+        _put_aside(target)
+        os.replace(temporary, target)
+    except OSError as error:
+        raise FileError(f"{target} cannot be written ({error.strerror}); check the folder and the space") from error
+    finally:
+        _remove(temporary)
+
+
+def _copy_checked(source: str, target: Path) -> None:
+    try:
+        connection = driver.connect(source, read_only=True)
+        try:
+            if schema.version(connection) == 0:
+                raise NotAReplica(f"{source} is empty; choose another backup")
+            _copy(connection, target)
+        finally:
+            connection.close()
+    except driver.dbapi.Error as error:
+        raise translated(error) from error
+
+
+def _copy(connection: driver.Connection, path: Path) -> None:
+    try:
+        target = driver.dbapi.connect(str(path))
+        try:
+            connection.backup(target)
+            damage = target.execute("PRAGMA quick_check(1)").fetchone()[0]
+        finally:
+            target.close()
+    except driver.dbapi.Error as error:
+        raise translated(error) from error
+    if damage != "ok":
+        raise FileError(f"the copy is damaged ({damage}); check the disk, then try again")
+
+
+def _put_aside(target: Path) -> None:
+    """Keep what a restore replaces, with all that belongs to it."""
+    for suffix in ("", *_BESIDE):
+        old = Path(f"{target}{suffix}")
+        if old.exists():
+            os.replace(old, f"{target}.replaced{suffix}")
+
+
+def _temporary(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{os.getpid()}.tmp")
+
+
+def _remove(path: Path) -> None:
+    for suffix in ("", *_BESIDE):
+        with contextlib.suppress(OSError):
+            os.unlink(f"{path}{suffix}")

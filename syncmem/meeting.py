@@ -1,0 +1,160 @@
+"""Meeting other replicas: merge, bundles, backups, digests, devices."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from itertools import islice
+from typing import Final
+
+from syncmem import files
+from syncmem.codec import pack_flat
+from syncmem.errors import InvalidInput
+from syncmem.model.instant import FOREVER, to_datetime
+from syncmem.opened import Opened
+from syncmem.replica.bundle import DEVICE_SCOPE, Frame, read_bundle, write_bundle
+from syncmem.replica.replica import BULK_EVENTS, MERGE_EVENTS
+from syncmem.results import MergeReport
+
+Progress = Callable[[int], None]
+_FRAMES_AT_ONCE: Final = 4  # read under the other's lock at a time: about one transaction
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceInfo:
+    """A device of which this replica holds events.
+
+    Attributes:
+        id: the start of its public key; ``own``: whether it is this device.
+        events: how many of its events are held; ``incarnations``: how many lives it had (restores, copies).
+        last_seen: the clock of its newest event.
+    """
+
+    id: str
+    own: bool
+    events: int
+    incarnations: int
+    last_seen: datetime | None
+
+
+class Meeting(Opened):
+    """merge, export_bundle, import_bundle, backup, digests, devices."""
+
+    def merge(self, other: Meeting, *, progress: Progress | None = None) -> MergeReport:
+        """Take in everything that ``other`` holds and this replica lacks; ``other`` is not changed.
+
+        Merging is set union: order, repetition and interruption do not matter.  ``progress`` is called
+        with the number of events taken in so far.
+        """
+        if not isinstance(other, Meeting):
+            raise InvalidInput(f"merge takes an open Memory, not {type(other).__name__}; open its file first")
+        with self._looking():
+            known = self._replica.version_vector()
+        return self._receive(other._offer(known), MERGE_EVENTS, progress)
+
+    def _offer(self, known: dict[bytes, int]) -> Iterator[Frame]:
+        """The frames that a peer lacks; the lock is held only while some are read."""
+        with self._looking():
+            frames = self._replica.frames(known)
+        while True:
+            with self._lock:
+                some = list(islice(frames, _FRAMES_AT_ONCE))
+            if not some:
+                return
+            yield from some
+
+    def _receive(self, frames: Iterable[Frame], events_max: int, progress: Progress | None) -> MergeReport:
+        events = transactions = 0
+        slots: set[int] = set()
+        incoming = iter(frames)
+        while batch := _batch(incoming, events_max):
+            with self._lock:
+                for written in self._replica.receive(batch, events_max=events_max):
+                    events += sum(not self._replica.logs.log_of(p).own for p in written.positions)
+                    transactions += 1
+                    slots |= {change.slot for change in written.changes}
+            if progress is not None:
+                progress(events)
+        with self._looking():
+            named = sorted(self._replica.catalog.slot(number)[1:] for number in slots)
+        return MergeReport(events, transactions, tuple(named))
+
+    def export_bundle(self, path: str | os.PathLike[str], *, scopes: Iterable[str] | None = None) -> int:
+        """Write all events that may leave this device into a file; how many.
+
+        The file is whole or absent, never half.  ``scopes`` limits what is written; the scope "device" never is.
+        """
+        wanted = None if scopes is None else frozenset(scopes)
+        with self._looking():
+            frames = self._replica.frames({}, wanted)
+            return files.write_whole(path, lambda file: write_bundle(file, frames))
+
+    def import_bundle(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> MergeReport:
+        """Take in the events of a bundle file.
+
+        Raises:
+            NotCanonical: it is no bundle, or was cut off or changed; nothing was taken in.
+            BrokenChain: events before its first are missing here; import the earlier bundle first.
+        """
+        with files.open_for_reading(path) as file:
+            return self._receive(read_bundle(file), BULK_EVENTS, progress)
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the replica into a new file while it is in use; restore with :func:`syncmem.restore`."""
+        with self._looking():
+            files.backup(self._replica.db.raw, path)
+
+    def event_digest(self) -> str:
+        """A digest of the set of events that may leave the device: equal on devices that hold the same."""
+        with self._looking():
+            logs = [log for log in self._replica.logs.by_no.values() if log.seq and log.key is not None]
+            heads = sorted((log.id, log.seq, log.head) for log in logs if log.key and log.key.scope != DEVICE_SCOPE)
+            return sha256(pack_flat([list(head) for head in heads])).hexdigest()
+
+    def belief_digest(self) -> str:
+        """A digest of all that is believed now (the scope "device" apart): equal where the events are."""
+        sql = (
+            "SELECT s.scope, s.entity, s.predicate, b.lane, b.valid_from, b.valid_to, b.value, b.trust, b.contested "
+            f"FROM beliefs b JOIN slots s ON s.id = b.slot WHERE b.known_to = {FOREVER} AND s.scope <> ? "
+            "ORDER BY 1, 2, 3, 4, 5"
+        )
+        digest = sha256()
+        with self._looking():
+            for row in self._replica.db.execute(sql, (DEVICE_SCOPE,)):
+                digest.update(pack_flat(list(row)))
+        return digest.hexdigest()
+
+    @property
+    def device(self) -> str:
+        """The id of this device (it gets one when it first writes)."""
+        with self._lock:
+            return self._telling.device_id(self._replica.identity.device)
+
+    def devices(self) -> list[DeviceInfo]:
+        """The devices of which events are held, this one first."""
+        with self._looking():
+            own = self._replica.identity.device
+            logs = [log for log in self._replica.logs.by_no.values() if log.key is not None and log.seq]
+            result = []
+            for key in sorted({log.key.device for log in logs if log.key}, key=lambda key: (key != own, key)):
+                theirs = [log for log in logs if log.key and log.key.device == key]
+                lives = {log.key.incarnation for log in theirs if log.key}
+                seen = to_datetime(max(log.clock for log in theirs))
+                events = sum(log.seq for log in theirs)
+                result.append(DeviceInfo(self._telling.device_id(key), key == own, events, len(lives), seen))
+            return result
+
+
+def _batch(frames: Iterator[Frame], events_max: int) -> list[Frame]:
+    """Frames for about one transaction."""
+    batch: list[Frame] = []
+    count = 0
+    for frame in frames:
+        batch.append(frame)
+        count += len(frame.events)
+        if count >= events_max:
+            break
+    return batch

@@ -1,0 +1,91 @@
+"""Memory: the one object most users hold.
+
+>>> with Memory(":memory:") as memory:
+...     _ = memory.define("home_city", cardinality="single")
+...     _ = memory.remember("ana", "home_city", "Berlin", changed_on="2019-05-01T00:00Z")
+...     receipt = memory.remember("ana", "home_city", "Lisbon", changed_on="2024-03-01T00:00Z")
+...     str(receipt.decision), memory.believe("ana", "home_city").value
+('UPDATE', 'Lisbon')
+
+Rules: one lock around every call, so a Memory may be used from several threads; several processes may
+have the same file open; after any exception nothing has changed.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import tzinfo
+
+from syncmem.asking import Asking
+from syncmem.codec import unpack
+from syncmem.doctor import examine
+from syncmem.environment import Environment
+from syncmem.meeting import Meeting
+from syncmem.replica.connection import WAIT_SECONDS
+from syncmem.results import Doctor, Notice
+from syncmem.watch import Listener, Subscription, Watch
+from syncmem.writing import Writing
+
+
+class Memory(Writing, Asking, Meeting):
+    """A replica of an assistant's memory in one SQLite file.
+
+    Args:
+        path: the file, made if it is missing; ":memory:" for none. Beside it lies ``<path>.device``.
+        zone: the IANA zone of dates and naive times; without one they are refused unless each call names it.
+        environment: clock, randomness and disk; for tests and simulations.
+        wait_seconds: how long a write waits for other processes before it raises Busy.
+
+    Raises:
+        NotAReplica, NewerFile, ReadOnlyFile, FileError: the file cannot be used; it was not changed.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        zone: str | tzinfo | None = None,
+        environment: Environment | None = None,
+        wait_seconds: float = WAIT_SECONDS,
+    ) -> None:
+        super().__init__(path, zone=zone, environment=environment, wait_seconds=wait_seconds)
+        self._watch = Watch(self._changes_since, self._latest)
+
+    def close(self) -> None:
+        """End all subscriptions and close the file; safe to call twice."""
+        self._watch.close()
+        super().close()
+
+    def subscribe(
+        self, callback: Listener, *, entity: str | None = None, predicate: str | None = None, scope: str | None = None
+    ) -> Subscription:
+        """Be told when a slot, an entity or a scope believes something else, whoever wrote it.
+
+        ``callback`` gets a :class:`~syncmem.results.Notice` on a thread of its own, soon after the write.
+        """
+        return self._watch.add(callback, scope=scope, entity=entity, predicate=predicate)
+
+    def doctor(self, *, full: bool = False) -> Doctor:
+        """Examine the replica; ``full`` also recomputes the chain of every log."""
+        with self._looking():
+            return examine(self._replica, full=full)
+
+    def rebuild(self) -> None:
+        """Drop everything derived and fold again; all beliefs, past ones too, come out the same."""
+        with self._lock:
+            self._replica.rebuild()
+
+    def _latest(self) -> int:
+        with self._looking():
+            return self._replica.last_transaction
+
+    def _changes_since(self, n: int) -> tuple[int, list[Notice]]:
+        """The notices of the transactions after ``n``."""
+        notices = []
+        with self._looking():
+            sql = "SELECT n, touched FROM transactions WHERE n > ? ORDER BY n"
+            for number, touched in self._replica.db.execute(sql, (n,)).fetchall():
+                n = number
+                for slot in unpack(touched, bytes_max=2**30):
+                    notices.append(Notice(*self._replica.catalog.slot(slot)[1:], known=number))
+        return n, notices

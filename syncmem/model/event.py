@@ -1,0 +1,333 @@
+"""Events: what is replicated. Their kinds, their canonical bytes, their names and their chain.
+
+Rules:
+
+* An event is ``header`` and ``payload``.  The header holds the log, the place in it, the kind, the
+  writer's clock, and a commitment to the payload; the payload holds everything personal.
+* ``commitment = H(salt, payload)``, ``id = H(header)[:16]``, ``chain = H(previous chain, H(header))``.
+  Removing payload and salt leaves the chain verifiable.
+* A reference is a hash pointer (log, place, id), so a cycle cannot be written.
+* A payload is an array; later versions may append fields, which older ones keep and do not read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
+
+from syncmem.codec import EVENT_BYTES_MAX, pack, pack_flat, unpack
+from syncmem.errors import InvalidInput, NotCanonical
+
+ID_BYTES: Final = 16
+CHAIN_START: Final = bytes(32)
+LABEL_COMMITMENT: Final = b"syncmem/v1/payload\0"
+LABEL_HEADER: Final = b"syncmem/v1/header\0"
+LABEL_CHAIN: Final = b"syncmem/v1/chain\0"
+LABEL_LOG: Final = b"syncmem/v1/log\0"
+TRUST_MAX: Final = 100
+SEQ_MAX: Final = 2**40 - 1  # a place in a log fits 40 bits beside the log's number
+INSTANT_MAX: Final = 2**62  # the largest time an event may state, as a magnitude
+
+
+class Kind(IntEnum):
+    """What an event does. Numbers are for ever; unknown ones are kept, forwarded and not folded."""
+
+    CLAIM = 1
+    AFFIRM = 2
+    END = 3
+    DENY = 4
+    RETRACT = 5
+    WITHDRAW = 6  # retract a whole batch
+    UNDO = 7
+    DEFINE = 8
+    CLOCK_NOTE = 9
+    FRONTIER = 10
+
+
+STATEMENTS: Final = frozenset({Kind.CLAIM, Kind.AFFIRM, Kind.END, Kind.DENY})
+
+
+class Form(IntEnum):
+    """How a statement speaks about time."""
+
+    STATE = 0
+    CHANGE = 1
+
+
+class Then(IntEnum):
+    """What holds after a bounded claim."""
+
+    OPEN = 0  # not bounded
+    RESUME = 1  # temporary: the older value is current again
+    VACATE = 2  # period: nothing follows
+
+
+class Ref(NamedTuple):
+    """A pointer to an event: 16-byte log id, place in the log, 16-byte event id."""
+
+    log: bytes
+    seq: int
+    id: bytes
+
+    def __str__(self) -> str:
+        return f"{self.log[:6].hex()}-{self.seq}-{self.id[:4].hex()}"
+
+
+class Statement(NamedTuple):
+    """Payload of claim, affirm, end and deny: someone says something about one slot."""
+
+    entity: str
+    predicate: str
+    value: Any
+    form: int
+    observed_at: int | None
+    start: int | None  # since / changed on / at; None: not stated
+    start_latest: int | None  # the last instant an imprecise start may mean
+    stop: int | None
+    then: int
+    trust: int
+    source_kind: str | None
+    source_id: str | None
+    batch: str | None
+    refs: list[Ref] | None  # what a claim corrects; the claim an end names
+    extra: dict[str, Any] | None  # ttl, stale_after, stale_trust, span, episode, reason, ...
+
+
+class Retract(NamedTuple):
+    """Payload: these claims, ends or denials are mistakes."""
+
+    refs: list[Ref]
+    trust: int
+    source_kind: str | None
+    source_id: str | None
+    batch: str | None
+    extra: dict[str, Any] | None
+
+
+class Withdraw(NamedTuple):
+    """Payload: everything of a batch is withdrawn, whenever it arrives."""
+
+    batch: str
+    trust: int
+    source_kind: str | None
+    source_id: str | None
+    extra: dict[str, Any] | None
+
+
+class Undo(NamedTuple):
+    """Payload: one event is taken back."""
+
+    ref: Ref
+    trust: int
+    source_kind: str | None
+    source_id: str | None
+    extra: dict[str, Any] | None
+
+
+class Define(NamedTuple):
+    """Payload: what a predicate is like (see :mod:`syncmem.model.predicate`)."""
+
+    predicate: str
+    settings: dict[str, Any]
+    trust: int
+    source_kind: str | None
+    source_id: str | None
+    batch: str | None
+    extra: dict[str, Any] | None
+
+
+class ClockNote(NamedTuple):
+    """Payload: the clock of a log was wrong by ``-offset`` microseconds from ``first`` to ``last``."""
+
+    log: bytes
+    first: int
+    last: int
+    offset: int
+    trust: int
+    source_kind: str | None
+    source_id: str | None
+    extra: dict[str, Any] | None
+
+
+class Frontier(NamedTuple):
+    """Payload: what the device held from its transaction ``n`` on: ``[log id, last place]`` pairs that changed."""
+
+    n: int
+    fold_version: int
+    changed: list[list[Any]]
+    extra: dict[str, Any] | None
+
+
+Payload = Statement | Retract | Withdraw | Undo | Define | ClockNote | Frontier
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event as stored: ``payload`` stays bytes, so that unknown kinds are forwarded exactly."""
+
+    kind: int
+    hlc: int
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class LogKey:
+    """What a log is: device public key, incarnation and scope; its id is their hash."""
+
+    device: bytes
+    incarnation: bytes
+    scope: str
+
+    @property
+    def id(self) -> bytes:
+        return sha256(LABEL_LOG + pack([self.device, self.incarnation, self.scope])).digest()[:ID_BYTES]
+
+
+def header(log: bytes, seq: int, event: Event, salt: bytes) -> bytes:
+    """The canonical header of an event."""
+    commitment = sha256(LABEL_COMMITMENT + salt + event.payload).digest()
+    return pack_flat([log, seq, event.kind, event.hlc, commitment, len(event.payload)])
+
+
+def header_hash(header_bytes: bytes) -> bytes:
+    return sha256(LABEL_HEADER + header_bytes).digest()
+
+
+def chained(previous: bytes, hashed_header: bytes) -> bytes:
+    """The chain value after an event (32 bytes)."""
+    return sha256(LABEL_CHAIN + previous + hashed_header).digest()
+
+
+def encode(payload: Payload) -> bytes:
+    """The canonical payload bytes.
+
+    Raises:
+        InvalidInput: the event would exceed 64 KiB.
+    """
+    data = pack([_plain(item) for item in payload])
+    if len(data) > EVENT_BYTES_MAX - 256:  # room for the header
+        raise InvalidInput(f"the event takes {len(data)} bytes, at most {EVENT_BYTES_MAX} fit; store long text apart")
+    return data
+
+
+def _plain(item: Any) -> Any:
+    """A field as msgpack writes it."""
+    if isinstance(item, Ref):
+        return list(item)
+    if isinstance(item, IntEnum):
+        return int(item)
+    if type(item) is list and item and isinstance(item[0], Ref):
+        return [list(ref) for ref in item]
+    return item
+
+
+def decode(kind: int, payload: bytes) -> Payload | None:
+    """The payload's fields, or None for a kind that this version does not know.
+
+    Raises:
+        NotCanonical: the bytes are not a canonical, well-formed payload of that kind.
+    """
+    shape = _SHAPES.get(kind)
+    if shape is None:
+        return None
+    cls, check = shape
+    fields = unpack(payload)
+    if type(fields) is not list or len(fields) < check.fields:
+        raise NotCanonical(f"a payload of kind {kind} has at least {check.fields} fields; ask the sender to check it")
+    del fields[check.fields :]
+    for number, allowed in check.typed:
+        if type(fields[number]) not in allowed:
+            raise NotCanonical(f"field {number} of a payload of kind {kind} has a wrong type; ask the sender to check")
+    for number in check.refs:
+        fields[number] = _refs(fields[number])
+    decoded: Payload = cls(*fields)
+    _check_ranges(decoded)
+    return decoded
+
+
+def _refs(value: Any) -> Any:
+    """Pointers as :class:`Ref`: one, or a list of them."""
+    if value is None:
+        return None
+    if type(value) is list and value and type(value[0]) is list:
+        return [_ref(item) for item in value]
+    return _ref(value)
+
+
+def _ref(item: Any) -> Ref:
+    if [type(part) for part in item] != [bytes, int, bytes] or len(item[0]) != ID_BYTES or len(item[2]) != ID_BYTES:
+        raise NotCanonical("a reference is [log id, place, event id]; ask the sender to check it")
+    return Ref(*item)
+
+
+def _check_ranges(payload: Payload) -> None:
+    if isinstance(payload, Frontier):
+        _check_frontier(payload)
+        return
+    numbers = [payload.trust]
+    if isinstance(payload, Statement):
+        if not payload.entity or not payload.predicate:
+            raise NotCanonical("a statement names an entity and a predicate; ask the sender to check it")
+        numbers += [payload.form, payload.then]
+        for time in payload[4:8]:
+            if time is not None and not -INSTANT_MAX <= time <= INSTANT_MAX:
+                raise NotCanonical("a stated time is out of range; ask the sender to check it")
+    if payload.trust > TRUST_MAX or min(numbers) < 0:
+        raise NotCanonical("a number of the payload is out of range; ask the sender to check it")
+
+
+def _check_frontier(note: Frontier) -> None:
+    for pair in note.changed:
+        if type(pair) is not list or [type(part) for part in pair] != [bytes, int]:
+            raise NotCanonical("a frontier note lists [log id, place]; ask the sender to check it")
+
+
+class _Check(NamedTuple):
+    fields: int
+    typed: tuple[tuple[int, _Types], ...]
+    refs: tuple[int, ...]
+
+
+_Types = frozenset[type[Any]]
+_TEXT: _Types = frozenset({str})
+_INT: _Types = frozenset({int})
+_LIST: _Types = frozenset({list})
+_MAP: _Types = frozenset({dict})
+_BYTES: _Types = frozenset({bytes})
+_OPTIONAL_TEXT: _Types = frozenset({str, type(None)})
+_OPTIONAL_INT: _Types = frozenset({int, type(None)})
+_OPTIONAL_MAP: _Types = frozenset({dict, type(None)})
+_OPTIONAL_LIST: _Types = frozenset({list, type(None)})
+_SAID = (_INT, _OPTIONAL_TEXT, _OPTIONAL_TEXT)  # trust, source kind, source id
+
+
+def _shape(cls: type[Any], *types: _Types | None, refs: tuple[int, ...] = ()) -> tuple[type[Any], _Check]:
+    typed = tuple((number, allowed) for number, allowed in enumerate(types) if allowed is not None)
+    return cls, _Check(len(types), typed, refs)
+
+
+_STATEMENT = _shape(
+    Statement,
+    *(_TEXT, _TEXT, None, _INT, _OPTIONAL_INT, _OPTIONAL_INT, _OPTIONAL_INT, _OPTIONAL_INT, _INT, *_SAID),
+    *(_OPTIONAL_TEXT, _OPTIONAL_LIST, _OPTIONAL_MAP),
+    refs=(13,),
+)
+_SHAPES: Final[dict[int, tuple[type[Any], _Check]]] = {
+    **dict.fromkeys((int(kind) for kind in STATEMENTS), _STATEMENT),
+    Kind.RETRACT: _shape(Retract, _LIST, *_SAID, _OPTIONAL_TEXT, _OPTIONAL_MAP, refs=(0,)),
+    Kind.WITHDRAW: _shape(Withdraw, _TEXT, *_SAID, _OPTIONAL_MAP),
+    Kind.UNDO: _shape(Undo, _LIST, *_SAID, _OPTIONAL_MAP, refs=(0,)),
+    Kind.DEFINE: _shape(Define, _TEXT, _MAP, *_SAID, _OPTIONAL_TEXT, _OPTIONAL_MAP),
+    Kind.CLOCK_NOTE: _shape(ClockNote, _BYTES, _INT, _INT, _INT, *_SAID, _OPTIONAL_MAP),
+    Kind.FRONTIER: _shape(Frontier, _INT, _INT, _LIST, _OPTIONAL_MAP),
+}
+
+
+def readable(event: Event) -> Payload | None:
+    """The payload's fields, or None where this version cannot read them (kept and forwarded all the same)."""
+    try:
+        return decode(event.kind, event.payload)
+    except NotCanonical:
+        return None

@@ -1,0 +1,143 @@
+"""Which events are live: not undone, withdrawn with their batch, retracted, corrected or denied.
+
+Rules, in the order in which they are read: undo first (an undo may itself be undone), then batches
+(which take everything along but undos and withdrawals), then retractions and corrections, then, for
+ends that name a claim, whether that claim is live.  Denials are decided where the records of a slot
+are at hand (:func:`denied`).  Authority: the actor's trust is at least the target's, or both carry
+the same stated source and the same device.  What does not act leaves its target disputed.
+
+References are hash pointers, so the recursion below always ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Protocol
+
+from syncmem.model.record import (
+    DENIED,
+    DETACHED,
+    DISPUTED,
+    DOUBTED,
+    RETRACTED,
+    UNDONE,
+    WITHDRAWN,
+    Record,
+    denies,
+)
+
+
+class Relation(IntEnum):
+    """How one event refers to another."""
+
+    RETRACTS = 1
+    CORRECTS = 2
+    UNDOES = 3
+    ENDS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """What authority and liveness need to know of an event."""
+
+    position: int
+    trust: int
+    source: tuple[str | None, str | None] | None  # (kind, id) as stated, None where nothing is
+    device: bytes
+    batch: tuple[str, str] | None  # (scope, name); None also for undos and withdrawals, which no batch takes along
+    retractable: bool  # a claim, an end or a denial
+
+
+class Links(Protocol):
+    """Where events and the references between them are looked up."""
+
+    def actor(self, position: int) -> Actor | None:
+        """The event, or None while it has not arrived."""
+
+    def links_to(self, position: int) -> Sequence[tuple[Relation, int]]:
+        """The references that name an event: how, and the position of the event that does."""
+
+    def withdrawals(self, batch: tuple[str, str]) -> Sequence[int]:
+        """Positions of the events that withdraw a batch."""
+
+    def named_claim(self, position: int) -> int | None:
+        """The claim that an end names, if it has arrived and is the one meant."""
+
+    def claim_denied(self, position: int) -> bool:
+        """Whether a claim is denied."""
+
+
+def may_act(actor: Actor, target: Actor) -> bool:
+    """Whether ``actor`` has the authority to take ``target`` back."""
+    if actor.trust >= target.trust:
+        return True
+    return actor.source is not None and actor.source == target.source and actor.device == target.device
+
+
+class Liveness:
+    """Liveness of events, over all events or over those that ``visible`` admits (as-of questions)."""
+
+    def __init__(self, links: Links, visible: Callable[[int], bool] | None = None) -> None:
+        self._links = links
+        self._visible = visible or (lambda position: True)
+
+    def status(self, position: int) -> int:
+        """The status flags of an event (denials apart)."""
+        target = self._links.actor(position)
+        if target is None:
+            return 0
+        flags = self._undone(target) | self._withdrawn(target)
+        if target.retractable:
+            flags |= self._retracted(target)
+            claim = self._links.named_claim(position)
+            if claim is not None and self._visible(claim) and self._gone(claim):
+                flags |= DETACHED
+        return flags
+
+    def acts(self, position: int) -> bool:
+        """Whether an event that takes others back stands: neither undone nor withdrawn."""
+        actor = self._links.actor(position)
+        return actor is not None and not (self._undone(actor) | self._withdrawn(actor)) & (UNDONE | WITHDRAWN)
+
+    def _undone(self, target: Actor) -> int:
+        return self._taken_back(target, (Relation.UNDOES,), UNDONE, self._stands)
+
+    def _retracted(self, target: Actor) -> int:
+        return self._taken_back(target, (Relation.RETRACTS, Relation.CORRECTS), RETRACTED, self.acts)
+
+    def _taken_back(
+        self, target: Actor, relations: tuple[Relation, ...], flag: int, acts: Callable[[int], bool]
+    ) -> int:
+        naming = (p for relation, p in self._links.links_to(target.position) if relation in relations)
+        return self._verdict(target, naming, flag, acts)
+
+    def _withdrawn(self, target: Actor) -> int:
+        if target.batch is None:
+            return 0
+        return self._verdict(target, self._links.withdrawals(target.batch), WITHDRAWN, self._stands)
+
+    def _verdict(self, target: Actor, actors: Iterable[int], flag: int, acts: Callable[[int], bool]) -> int:
+        result = 0
+        for position in actors:
+            actor = self._links.actor(position) if self._visible(position) else None
+            if actor is not None and acts(position):
+                result |= flag if may_act(actor, target) else DISPUTED
+        return result
+
+    def _stands(self, position: int) -> bool:
+        actor = self._links.actor(position)
+        return actor is not None and not self._undone(actor) & UNDONE
+
+    def _gone(self, claim: int) -> bool:
+        return bool(self.status(claim) & (UNDONE | WITHDRAWN | RETRACTED)) or self._links.claim_denied(claim)
+
+
+def denied(claim: Record, denials: Sequence[Record]) -> int:
+    """The flags that live denials of its slot give a claim."""
+    flags = 0
+    for denial in denials:
+        if denies(denial, claim):
+            flags |= DENIED if denial.trust >= claim.trust else DOUBTED
+    return flags

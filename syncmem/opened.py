@@ -1,0 +1,101 @@
+"""An opened replica, shared by the parts of :class:`syncmem.Memory`: its lock, its clock, its zone."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import tzinfo
+from types import TracebackType
+from typing import Any, Self
+
+from syncmem import statements
+from syncmem.environment import Environment
+from syncmem.errors import InvalidInput
+from syncmem.model.instant import find_zone, parse
+from syncmem.replica.catalog import Slot
+from syncmem.replica.connection import WAIT_SECONDS
+from syncmem.replica.reading import Reading
+from syncmem.replica.replica import Replica
+from syncmem.replica.telling import Telling
+from syncmem.seal.keys import public_key
+from syncmem.statements import When
+
+
+class Opened:
+    """Opens or creates a replica and guards it with one lock."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        zone: str | tzinfo | None = None,
+        environment: Environment | None = None,
+        wait_seconds: float = WAIT_SECONDS,
+    ) -> None:
+        self._lock = threading.RLock()
+        self._zone = zone
+        if zone is not None:
+            find_zone(zone)  # refuse an unknown zone now, not at the first date
+        self._path = os.fspath(path)
+        if not isinstance(self._path, str) or not self._path:
+            raise InvalidInput("the path of a replica is text; pass a file name or ':memory:'")
+        self._environment = environment or Environment()
+        self._replica = Replica(self._path, self._environment, public_key, wait_seconds=wait_seconds)
+        self._reading = Reading(self._replica)
+        self._telling = Telling(self._replica)
+
+    def close(self) -> None:
+        """Close the file; safe to call twice."""
+        with self._lock:
+            self._replica.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._path!r})"
+
+    @property
+    def path(self) -> str:
+        """The path of the replica's file."""
+        return self._path
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Several writes as one: all become durable together at the end, or none does.
+
+        >>> from syncmem import Memory
+        >>> with Memory(":memory:") as memory, memory.transaction():
+        ...     _ = memory.remember("ana", "language", "English")
+        ...     _ = memory.remember("ana", "language", "Portuguese")
+        """
+        with self._lock, self._replica.transaction():
+            yield
+
+    @contextmanager
+    def _looking(self) -> Iterator[None]:
+        """Reading: with the lock, and with what other processes wrote."""
+        with self._lock:
+            self._replica.refresh()
+            yield
+
+    def _moment(self, when: When, zone: str | tzinfo | None = None) -> int:
+        return parse(when, zone=self._zone if zone is None else zone).earliest
+
+    def _now(self) -> int:
+        return self._environment.clock.now()
+
+    def _slot(self, scope: str, entity: str, predicate: str) -> Slot | None:
+        names = statements.name("entity", entity), statements.name("predicate", predicate)
+        return self._replica.catalog.find(statements.name("scope", scope), *names)
+
+    def _words(self, **given: Any) -> statements.Words:
+        given["zone"] = self._zone if given.get("zone") is None else given["zone"]
+        return statements.words(**given)

@@ -1,0 +1,78 @@
+"""Receipts: what a write came to, read off the rectangles that it closed and began.
+
+Rule: the receipt says what *this* device saw; the fold decides, on every device, what holds.
+
+========== =====================================================================================
+ADD        the value holds where nothing was believed
+UPDATE     the value holds where another one was believed (or a definition changed what is believed)
+DELETE     something believed is believed no longer, and nothing took its place
+NOOP       nothing believed has changed; the event is kept all the same, as evidence
+CONTESTED  what was said did not win, and the slot now says that something contradicts its belief
+========== =====================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from syncmem.model.event import Kind
+from syncmem.replica.rectangles import Change, Rectangle
+from syncmem.results import Belief, Decision
+
+_SAYS_SOMETHING = frozenset({Kind.CLAIM, Kind.AFFIRM})
+
+
+def decide(kind: Kind, changes: Sequence[Change], against: Belief | None) -> Decision:
+    """The decision of a write. ``against``: the belief that stands against what was written, if any."""
+    removed = [rectangle for change in changes for rectangle in change.removed]
+    added = [rectangle for change in changes for rectangle in change.added]
+    gained, lost = _outside(added, removed), _outside(removed, added)
+    if against is not None and against.contested and not gained:
+        return Decision.CONTESTED
+    if gained and lost:
+        return Decision.UPDATE
+    if gained:
+        return Decision.ADD
+    if lost:
+        return Decision.DELETE
+    if _newly_contested(removed, added) and kind not in _SAYS_SOMETHING:
+        return Decision.CONTESTED
+    return Decision.NOOP
+
+
+def _outside(rectangles: Sequence[Rectangle], others: Sequence[Rectangle]) -> bool:
+    """Whether some part of the rectangles is not covered by others of the same value."""
+    return any(_uncovered(rectangle, [o for o in others if o.value == rectangle.value]) for rectangle in rectangles)
+
+
+def _uncovered(rectangle: Rectangle, others: Sequence[Rectangle]) -> bool:
+    reached = rectangle.valid_from
+    for other in sorted(others):
+        if other.valid_from > reached:
+            break
+        reached = max(reached, other.valid_to)
+    return reached < rectangle.valid_to
+
+
+def _newly_contested(removed: Sequence[Rectangle], added: Sequence[Rectangle]) -> bool:
+    return any(r.contested for r in added) and not any(r.contested for r in removed)
+
+
+def sentence(decision: Decision, kind: Kind, against: Belief | None, changes: Sequence[Change]) -> str:
+    """Why the decision is what it is, in one sentence."""
+    if decision == Decision.CONTESTED:
+        if against is None:
+            return "It has not the trust to act, so what it speaks about is contested."
+        return f"{against.value!r} stands with trust {against.trust}, so it is contested; ask the user."
+    if decision == Decision.NOOP:
+        if kind == Kind.AFFIRM:
+            return "The same value is believed already; kept as an affirmation."
+        if against is not None:
+            return f"{against.value!r} stands for that time; kept as evidence."
+        return "Nothing that is believed changes; kept as evidence."
+    ended = sum(len(change.removed) for change in changes)
+    return {
+        Decision.ADD: "Nothing was believed for that time.",
+        Decision.UPDATE: f"It outranks what was believed ({ended} changed).",
+        Decision.DELETE: f"It ends what was believed ({ended} changed).",
+    }[decision]

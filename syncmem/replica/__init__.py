@@ -1,0 +1,1 @@
+"""One SQLite file and everything that reads or writes it."""

@@ -1,0 +1,125 @@
+"""The catalog: numbers for slots and sources, and the predicate definitions that stand.
+
+Rule: what is numbered here never changes its meaning, so numbers are cached; definitions are looked up
+in a slot's own scope first and in the scope "vault", which every device holds, second.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from syncmem.model import predicate
+from syncmem.model.predicate import UNDECLARED, Predicate
+from syncmem.replica.connection import Database
+
+VAULT: Final = "vault"  # the scope that every device of a person holds
+_SLOTS_CACHED_MAX: Final = 50_000
+
+
+class Slot(NamedTuple):
+    id: int
+    scope: str
+    entity: str
+    predicate: str
+
+
+class Catalog:
+    """Reads and writes the tables ``slots``, ``sources`` and ``predicates``."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop all caches: another process wrote, or a transaction was rolled back."""
+        self._slots: dict[tuple[str, str, str], Slot] = {}
+        self._sources: dict[tuple[str | None, str | None], int] = {(None, None): 0}
+        self._source_pairs: dict[int, tuple[str | None, str | None]] = {0: (None, None)}
+        rows = self._db.execute("SELECT predicate, scope, settings FROM predicates")
+        self._defined = {(name, scope): predicate.read(json.loads(settings)) for name, scope, settings in rows}
+
+    # -- slots --------------------------------------------------------------------------------------
+
+    def find(self, scope: str, entity: str, predicate: str) -> Slot | None:
+        """The slot, or None where nothing was ever said about it."""
+        key = (scope, entity, predicate)
+        slot = self._slots.get(key)
+        if slot is None:
+            sql = "SELECT id FROM slots WHERE entity = ? AND predicate = ? AND scope = ?"
+            row = self._db.execute(sql, (entity, predicate, scope)).fetchone()
+            if row is None:
+                return None
+            slot = self._remember(Slot(row[0], *key))
+        return slot
+
+    def ensure(self, scope: str, entity: str, predicate: str) -> Slot:
+        """The slot, made if it is new."""
+        slot = self.find(scope, entity, predicate)
+        if slot is None:
+            sql = "INSERT INTO slots (scope, entity, predicate) VALUES (?, ?, ?)"
+            cursor = self._db.execute(sql, (scope, entity, predicate))
+            slot = self._remember(Slot(int(cursor.lastrowid), scope, entity, predicate))
+        return slot
+
+    def slot(self, number: int) -> Slot:
+        sql = "SELECT id, scope, entity, predicate FROM slots WHERE id = ?"
+        return Slot(*self._db.execute(sql, (number,)).fetchone())
+
+    def slots_of(self, predicate: str) -> list[Slot]:
+        sql = "SELECT id, scope, entity, predicate FROM slots WHERE predicate = ? ORDER BY id"
+        return [Slot(*row) for row in self._db.execute(sql, (predicate,))]
+
+    def slots_about(self, scope: str, entity: str) -> list[Slot]:
+        sql = "SELECT id, scope, entity, predicate FROM slots WHERE entity = ? AND scope = ? ORDER BY predicate"
+        return [Slot(*row) for row in self._db.execute(sql, (entity, scope))]
+
+    def _remember(self, slot: Slot) -> Slot:
+        if len(self._slots) >= _SLOTS_CACHED_MAX:
+            self._slots.clear()
+        self._slots[slot[1:]] = slot
+        return slot
+
+    # -- sources ------------------------------------------------------------------------------------
+
+    def source_number(self, kind: str | None, name: str | None) -> int:
+        pair = (kind, name)
+        number = self._sources.get(pair)
+        if number is None:
+            sql = "SELECT id FROM sources WHERE coalesce(kind, '') = ? AND coalesce(name, '') = ?"
+            row = self._db.execute(sql, (kind or "", name or "")).fetchone()
+            if row is None:
+                row = (self._db.execute("INSERT INTO sources (kind, name) VALUES (?, ?)", pair).lastrowid,)
+            number = self._sources[pair] = int(row[0])
+        return number
+
+    def source(self, number: int) -> tuple[str | None, str | None]:
+        """The (kind, id) pair of a source number."""
+        if number not in self._source_pairs:
+            row = self._db.execute("SELECT kind, name FROM sources WHERE id = ?", (number,)).fetchone()
+            self._source_pairs[number] = (row[0], row[1])
+        return self._source_pairs[number]
+
+    # -- predicates ---------------------------------------------------------------------------------
+
+    def predicate(self, scope: str, name: str) -> Predicate:
+        """The definition that stands for a predicate in a scope."""
+        defined = self._defined
+        return defined.get((name, scope)) or defined.get((name, VAULT)) or UNDECLARED
+
+    def define(self, scope: str, name: str, settings: str | None, position: int) -> bool:
+        """Let a definition (JSON text; None: none) stand; whether slots must be folded anew."""
+        before = self.predicate(scope, name)
+        self._db.execute("DELETE FROM predicates WHERE predicate = ? AND scope = ?", (name, scope))
+        self._defined.pop((name, scope), None)
+        if settings is not None:
+            self._db.execute("INSERT INTO predicates VALUES (?, ?, ?, ?)", (name, scope, settings, position))
+            self._defined[name, scope] = predicate.read(json.loads(settings))
+        after = self.predicate(scope, name)
+        return (before.many, before.equality) != (after.many, after.equality)
+
+    def defined(self) -> Iterator[tuple[str, str, Predicate]]:
+        """All definitions that stand: (predicate, scope, definition)."""
+        for (name, scope), definition in sorted(self._defined.items()):
+            yield name, scope, definition

@@ -1,0 +1,135 @@
+"""One connection to the replica's file: transactions, waiting, and errors that say what to do.
+
+Rules: every write is one ``BEGIN IMMEDIATE`` transaction that either happens whole or not at all;
+waiting for another process is bounded; a driver error never reaches the caller as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from syncmem.environment import Environment
+from syncmem.errors import Busy, Closed, Damaged, DiskFull, FileError, NotAReplica, ReadOnlyFile
+from syncmem.replica import driver
+
+WAIT_SECONDS: Final = 30.0  # how long a write waits for other processes
+_PAUSE_SECONDS: Final = (0.001, 0.002, 0.005, 0.010, 0.020, 0.050)
+
+_ADVICE: Final[dict[str, tuple[type[FileError], str]]] = {
+    "SQLITE_BUSY": (Busy, "another process is writing; try again"),
+    "SQLITE_LOCKED": (Busy, "another connection is writing; try again"),
+    "SQLITE_FULL": (DiskFull, "the disk is full, nothing was written; free some space and try again"),
+    "SQLITE_READONLY": (ReadOnlyFile, "the file or its folder is read-only; change its permissions or open another"),
+    "SQLITE_CANTOPEN": (FileError, "the file cannot be opened; check that its folder exists and may be written"),
+    "SQLITE_NOTADB": (NotAReplica, "the file is not a syncmem replica; choose another path"),
+    "SQLITE_CORRUPT": (Damaged, "the file is damaged; keep it, and restore a backup or sync into a new one"),
+    "SQLITE_IOERR": (FileError, "the disk reported an error; check it, then open the replica again"),
+}
+
+
+def translated(error: Exception) -> Exception:
+    """The library's error for a driver's error, or the error itself where it is not one."""
+    name = getattr(error, "sqlite_errorname", None) or ""
+    for prefix, (kind, advice) in _ADVICE.items():
+        if name.startswith(prefix):
+            return kind(f"{error}: {advice}")
+    return error
+
+
+class Database:
+    """A connection with bounded waiting. Not safe for threads by itself: its owner holds a lock."""
+
+    def __init__(
+        self,
+        path: str,
+        environment: Environment,
+        *,
+        wait_seconds: float = WAIT_SECONDS,
+        admit: Callable[[driver.Connection], None] = driver.admit_any,
+    ) -> None:
+        self.path = path
+        self._environment = environment
+        self._wait_seconds = wait_seconds
+        self._process = environment.process_id()
+        self._closed = False
+        self.in_transaction = False
+        self._connection: driver.Connection = self._patiently(lambda: driver.connect(path, admit=admit))
+
+    def execute(self, sql: str, parameters: tuple[Any, ...] = ()) -> Any:
+        """Run one statement; the cursor. Raises the library's errors."""
+        try:
+            return self._connection.execute(sql, parameters)
+        except driver.dbapi.Error as error:
+            raise self._refusal(error) from error
+
+    def executemany(self, sql: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        try:
+            self._connection.executemany(sql, rows)
+        except driver.dbapi.Error as error:
+            raise self._refusal(error) from error
+
+    @property
+    def raw(self) -> driver.Connection:
+        """The driver's connection, for the migrations and the online backup."""
+        self.check_usable()
+        return self._connection
+
+    def data_version(self) -> int:
+        """Changes whenever another connection has committed."""
+        return int(self.execute("PRAGMA data_version").fetchone()[0])
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """One write transaction: committed (durably) at the end, rolled back on any exception."""
+        self.check_usable()
+        self._patiently(lambda: self._connection.execute("BEGIN IMMEDIATE"))
+        self.in_transaction = True
+        try:
+            yield
+            self._patiently(lambda: self._connection.execute("COMMIT"))
+        except BaseException:
+            self._roll_back()
+            raise
+        finally:
+            self.in_transaction = False
+
+    def check_usable(self) -> None:
+        if self._closed:
+            raise Closed("the replica is closed; open it again")
+        if self._environment.process_id() != self._process:
+            raise Closed("the replica was opened before a fork; open it again in this process")
+
+    def close(self) -> None:
+        if not self._closed and self._environment.process_id() == self._process:
+            self._connection.close()
+        self._closed = True
+
+    def _roll_back(self) -> None:
+        try:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+        except driver.dbapi.Error as error:
+            raise self._refusal(error) from error
+
+    def _refusal(self, error: Exception) -> Exception:
+        if self._closed:
+            return Closed("the replica is closed; open it again")
+        return translated(error)
+
+    def _patiently(self, action: Callable[[], Any]) -> Any:
+        """Repeat ``action`` while another process holds the lock, with growing, uneven pauses."""
+        clock = self._environment.clock
+        deadline = clock.elapsed() + self._wait_seconds
+        tries = 0
+        while True:
+            try:
+                return action()
+            except driver.dbapi.Error as error:
+                refusal = translated(error)
+                if not isinstance(refusal, Busy) or clock.elapsed() >= deadline:
+                    raise refusal from error
+            pause = _PAUSE_SECONDS[min(tries, len(_PAUSE_SECONDS) - 1)]
+            clock.sleep(pause * (0.5 + self._environment.randomness(1)[0] / 255))
+            tries += 1

@@ -1,0 +1,271 @@
+"""The incremental fold: from events that arrive to beliefs, touching only what they change.
+
+Rules: ``beliefs = fold(events)``, whatever the order, the batching and the repetition; this is the fast
+way to the answer that the reference in the tests gives slowly.  One call of :meth:`Fold.arrive` is one
+transaction number.  Events first become *work* on slots (new records, new status), then each slot's
+work is folded into its pages and rectangles.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from syncmem.codec import pack
+from syncmem.model.event import (
+    STATEMENTS,
+    ClockNote,
+    Define,
+    Event,
+    Kind,
+    Payload,
+    Retract,
+    Statement,
+    Undo,
+    Withdraw,
+    readable,
+)
+from syncmem.model.liveness import Liveness, Relation, denied
+from syncmem.model.record import BY_DENIAL, BY_REFERENCE, DEAD, DENIED, Record, Role, settled
+from syncmem.model.value import key
+from syncmem.replica.catalog import Catalog, Slot
+from syncmem.replica.clocks import Clocks
+from syncmem.replica.connection import Database
+from syncmem.replica.logs import Logs
+from syncmem.replica.pages import Pages, Update
+from syncmem.replica.rectangles import Change, Rectangles
+from syncmem.replica.references import References, references
+from syncmem.replica.timelines import Timelines, Work
+
+
+class Arrival(NamedTuple):
+    """An event that arrived: where it is, and what it is."""
+
+    position: int
+    event: Event
+
+
+class Fold:
+    """Keeps pages and rectangles in step with the logs."""
+
+    def __init__(self, database: Database, logs: Logs, catalog: Catalog, clocks: Clocks) -> None:
+        self._db = database
+        self._logs = logs
+        self._catalog = catalog
+        self._clocks = clocks
+        self.references = References(database, logs)
+        self.references.decide_denials_by(self.is_denied)
+        self.pages = Pages(database, logs)
+        self.rectangles = Rectangles(database)
+        self.timelines = Timelines(database, catalog, self.pages, self.rectangles)
+        self.liveness = Liveness(self.references)
+
+    def arrive(self, n: int, arrivals: Sequence[Arrival]) -> list[Change]:
+        """Fold events that have just been stored, under transaction number ``n``; what it changed."""
+        self.rectangles.begin()
+        work: dict[Slot, Work] = {}
+        self._settle_status(self._register(arrivals, work), work)
+        changes: list[Change] = []
+        while work:
+            turned: list[int] = []
+            for slot in sorted(work):
+                changed, denied_or_not = self.timelines.fold(n, slot, work[slot], self._resettled)
+                changes += changed
+                turned += denied_or_not
+            work = {}
+            self._settle_status([end for claim in turned for end in self._ends_naming(claim)], work)
+        return changes
+
+    # -- registering --------------------------------------------------------------------------------
+
+    def _register(self, arrivals: Sequence[Arrival], work: dict[Slot, Work]) -> list[int]:
+        """Take arrivals in; the positions whose status must be looked at because of them."""
+        recheck: list[int] = []
+        batches: dict[tuple[str, str], list[int]] = {}
+        for first, count in _stretches([arrival.position for arrival in arrivals]):
+            recheck += sorted(self.references.named_within(first, count))
+        for position, event in arrivals:
+            payload = readable(event)
+            if payload is None:
+                continue
+            scope = self._logs.key_of(position).scope
+            batch = None if isinstance(payload, Withdraw) else getattr(payload, "batch", None)
+            if batch is not None:
+                batches.setdefault((scope, batch), []).append(position)
+            if isinstance(payload, Statement):
+                self._add_statement(position, event, payload, scope, work)
+            made = references(event.kind, payload)
+            if made:
+                recheck += self.references.link(position, made)
+            if made or event.kind not in STATEMENTS:
+                self._note(position, payload, scope)
+                recheck.append(position)
+        for name, positions in batches.items():
+            for first, count in _stretches(positions):
+                self.references.join_batch(name, first, count)
+            if self.references.withdrawals(name):
+                recheck += positions
+        return recheck
+
+    def _add_statement(self, position: int, event: Event, said: Statement, scope: str, work: dict[Slot, Work]) -> None:
+        slot = self._catalog.ensure(scope, said.entity, said.predicate)
+        record = self.record(position, event, said, slot)
+        item = work.get(slot)
+        if item is None:
+            item = work[slot] = Work()
+        if record.role == Role.DENY:
+            self.timelines.store_denial(slot.id, record)
+            item.denials_changed = True
+        else:
+            item.new.append(record)
+
+    def _note(self, position: int, payload: Payload, scope: str) -> None:
+        """Store what an event that is no statement says about others."""
+        if isinstance(payload, Withdraw):
+            self.references.withdraw((scope, payload.batch), position)
+        elif isinstance(payload, Define):
+            row = (position, scope, payload.predicate)
+            self._db.execute("INSERT OR IGNORE INTO definitions VALUES (?, ?, ?)", row)
+        elif isinstance(payload, ClockNote):
+            self._clocks.add(position, payload)
+
+    def record(self, position: int, event: Event, said: Statement, slot: Slot) -> Record:
+        """The record of a statement, its status not yet looked at."""
+        log = self._logs.log_of(position)
+        row = settled(position, event.kind, said, self._clocks.corrected(position, event.hlc), log.id)
+        row[3] = pack(said.value)
+        row[10] = self._catalog.source_number(said.source_kind, said.source_id)
+        return Record._make([*row, log.id, key(row[3], self._catalog.predicate(slot.scope, slot.predicate).equality)])
+
+    def _resettled(self, record: Record, slot: Slot) -> Record:
+        """A record computed anew from its event; its status stays."""
+        found = self.record_at(record.position)
+        assert found is not None
+        anew = found[1]
+        return anew._replace(flags=anew.flags | record.flags & (BY_REFERENCE | BY_DENIAL))
+
+    # -- status -------------------------------------------------------------------------------------
+
+    def _settle_status(self, positions: Iterable[int], work: dict[Slot, Work]) -> None:
+        """Look at the status of events again, and of those that depend on them."""
+        waiting, seen = list(positions), set[int]()
+        while waiting:
+            position = waiting.pop()
+            if position in seen or not self._logs.holds(position):
+                continue
+            seen.add(position)
+            event = self._logs.event(position)
+            payload = readable(event)
+            if isinstance(payload, Statement):
+                self._flag(position, event, payload, work)
+                waiting += self._ends_naming(position)
+                if event.kind != Kind.END:
+                    waiting += [self._logs.position(ref) for ref in payload.refs or ()]
+            elif payload is not None:
+                waiting += self._decide(payload, self._logs.key_of(position).scope, work)
+
+    def _decide(self, payload: Payload, scope: str, work: dict[Slot, Work]) -> list[int]:
+        """Follow an event that is no statement: the positions whose status it decides."""
+        if isinstance(payload, Retract):
+            return [self._logs.position(ref) for ref in payload.refs]
+        if isinstance(payload, Undo):
+            return [self._logs.position(payload.ref)]
+        if isinstance(payload, Withdraw):
+            return self.references.members((scope, payload.batch))
+        if isinstance(payload, Define) and self._choose_definition(scope, payload.predicate):
+            for slot in self._catalog.slots_of(payload.predicate):
+                work.setdefault(slot, Work()).rebuild = True
+        if isinstance(payload, ClockNote):
+            self._clocks.choose(payload, self.liveness.acts)
+            for slot in self._slots_within(payload):
+                work.setdefault(slot, Work()).rebuild = True
+        return []
+
+    def _flag(self, position: int, event: Event, said: Statement, work: dict[Slot, Work]) -> None:
+        """Put a statement's present status into the work on its slot."""
+        slot = self._catalog.ensure(self._logs.key_of(position).scope, said.entity, said.predicate)
+        record = self.record(position, event, said, slot)
+        status = self.liveness.status(position)
+        item = work.setdefault(slot, Work())
+        if record.role == Role.DENY:
+            self.timelines.store_denial(slot.id, record._replace(flags=record.flags | status))
+            item.denials_changed = True
+        else:
+            item.updates[position] = Update(record.start, record.value, BY_REFERENCE, status)
+
+    def _ends_naming(self, claim: int) -> list[int]:
+        return [source for relation, source in self.references.links_to(claim) if relation == Relation.ENDS]
+
+    def is_denied(self, position: int) -> bool:
+        """Whether the live denials of its slot deny a claim (see :class:`syncmem.model.liveness.Links`)."""
+        found = self.record_at(position)
+        if found is None:
+            return False
+        slot, record = found
+        equality = self._catalog.predicate(slot.scope, slot.predicate).equality
+        denials = self.timelines.denials(slot.id, equality)
+        standing = [denial for denial in denials if not self.liveness.status(denial.position) & DEAD]
+        return bool(denied(record, standing) & DENIED)
+
+    def record_at(self, position: int) -> tuple[Slot, Record] | None:
+        """The slot and record of a stored statement, its status not looked at; None for other events."""
+        event = self._logs.event(position)
+        said = readable(event)
+        if not isinstance(said, Statement):
+            return None
+        slot = self._catalog.ensure(self._logs.key_of(position).scope, said.entity, said.predicate)
+        return slot, self.record(position, event, said, slot)
+
+    # -- definitions and clocks ---------------------------------------------------------------------
+
+    def _choose_definition(self, scope: str, predicate: str) -> bool:
+        """Let the greatest live definition of a predicate stand; whether its slots must be folded anew."""
+        found = self.definition(scope, predicate, self.liveness)
+        if found is None:
+            return self._catalog.define(scope, predicate, None, 0)
+        position, payload = found
+        settings = json.dumps(payload.settings, ensure_ascii=False, sort_keys=True)
+        return self._catalog.define(scope, predicate, settings, position)
+
+    def definition(
+        self, scope: str, predicate: str, liveness: Liveness, visible: Callable[[int], bool] = lambda position: True
+    ) -> tuple[int, Define] | None:
+        """The definition that stands among visible ones, greatest ``(trust, clock, log, place)`` first."""
+        sql = "SELECT position FROM definitions WHERE predicate = ? AND scope = ?"
+        found = []
+        for (position,) in self._db.execute(sql, (predicate, scope)).fetchall():
+            event = self._logs.event(position)
+            payload = readable(event)
+            if isinstance(payload, Define) and visible(position) and liveness.acts(position):
+                clock = self._clocks.corrected(position, event.hlc)
+                found.append(((payload.trust, clock, self._logs.log_of(position).id, position), payload))
+        if not found:
+            return None
+        order, payload = max(found, key=lambda item: item[0])
+        return order[3], payload
+
+    def _slots_within(self, note: ClockNote) -> set[Slot]:
+        """The slots that the events a clock note speaks of belong to."""
+        log = self._logs.by_id[note.log]
+        slots = set()
+        for first, events in self._logs.runs(log.no, max(note.first - 1, 0)):
+            for seq, event in enumerate(events, first):
+                said = readable(event) if seq <= note.last else None
+                if isinstance(said, Statement) and log.key is not None:
+                    slots.add(self._catalog.ensure(log.key.scope, said.entity, said.predicate))
+        return slots
+
+
+def _stretches(positions: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Consecutive positions as (first, count)."""
+    first = previous = None
+    for position in sorted(positions):
+        if previous is not None and position == previous + 1:
+            previous = position
+            continue
+        if first is not None and previous is not None:
+            yield first, previous - first + 1
+        first = previous = position
+    if first is not None and previous is not None:
+        yield first, previous - first + 1

@@ -1,0 +1,109 @@
+"""Who this device is, and the tripwires that tell a restored or copied file from the one we left.
+
+Rules: a log belongs to one incarnation of one device, and a place in it is never used twice.  Beside
+the database lies ``<path>.device`` with the device's key, its incarnation, what file it belongs to,
+and how far its logs had come when something last left this device.  Whatever does not fit opens a new
+incarnation: nothing is lost, nothing is asked, and what the old one wrote stays as it is.
+A missing or lagging side file is safe; it is written before anything is published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from syncmem.codec import pack, unpack
+from syncmem.environment import Environment
+from syncmem.errors import NotCanonical, ReadOnlyFile
+from syncmem.model.event import LogKey
+from syncmem.replica.connection import Database
+from syncmem.replica.driver import MEMORY
+from syncmem.replica.logs import Logs
+
+SUFFIX: Final = ".device"
+KEY_BYTES: Final = 32
+INCARNATION_BYTES: Final = 16
+_FORMAT: Final = 1
+
+
+@dataclass(slots=True)
+class Identity:
+    """A device as it writes now."""
+
+    private: bytes
+    device: bytes
+    incarnation: bytes
+    marks: dict[bytes, int] = field(default_factory=dict)  # log id -> place known to be published
+
+    def log_key(self, scope: str) -> LogKey:
+        return LogKey(self.device, self.incarnation, scope)
+
+
+class Identities:
+    """Finds or makes the identity of a replica's file."""
+
+    def __init__(
+        self, database: Database, logs: Logs, environment: Environment, public_key: Callable[[bytes], bytes]
+    ) -> None:
+        self._db = database
+        self._logs = logs
+        self._environment = environment
+        self._public_key = public_key
+        self._side_path = None if database.path == MEMORY else database.path + SUFFIX
+
+    def current(self) -> Identity | None:
+        """The identity that may go on writing, or None where a new incarnation is due."""
+        stored = self._db.execute("SELECT value FROM identity WHERE name = 'incarnation'").fetchone()
+        side = self._read_side()
+        if stored is None or side is None:
+            return None
+        identity, file = side
+        if identity.incarnation != stored[0] or file != self._environment.disk.identity(self._db.path):
+            return None
+        held = {log.id: log.seq for log in self._logs.by_no.values()}
+        behind = any(held.get(log, 0) < seq for log, seq in identity.marks.items())
+        return None if behind else identity
+
+    def begin(self) -> Identity:
+        """Open a new incarnation; inside a write transaction. A device that was only restored keeps its key."""
+        side = self._read_side()
+        randomness = self._environment.randomness
+        here = side is not None and side[1] == self._environment.disk.identity(self._db.path)
+        private = side[0].private if side is not None and here else randomness(KEY_BYTES)
+        identity = Identity(private, self._public_key(private), randomness(INCARNATION_BYTES))
+        self._db.execute("INSERT OR REPLACE INTO identity VALUES ('incarnation', ?)", (identity.incarnation,))
+        self._db.execute("INSERT OR REPLACE INTO identity VALUES ('device', ?)", (identity.device,))
+        self._db.execute("UPDATE logs SET own = 0")
+        self._write_side(identity)
+        return identity
+
+    def mark_published(self, identity: Identity) -> None:
+        """Note outside the database how far own logs are, before their events leave the device."""
+        own = {log.id: log.seq for log in self._logs.by_no.values() if log.own}
+        if own != identity.marks:
+            identity.marks = own
+            self._write_side(identity)
+
+    def _read_side(self) -> tuple[Identity, str] | None:
+        data = self._environment.disk.read(self._side_path) if self._side_path else None
+        if data is None:
+            return None
+        try:
+            version, private, incarnation, file, marks = unpack(data)
+        except (NotCanonical, ValueError, TypeError):
+            return None
+        if version != _FORMAT:
+            return None
+        return Identity(private, self._public_key(private), incarnation, dict(marks)), file
+
+    def _write_side(self, identity: Identity) -> None:
+        if self._side_path is None:
+            return
+        file = self._environment.disk.identity(self._db.path)
+        marks = [[log, seq] for log, seq in sorted(identity.marks.items())]
+        try:
+            data = pack([_FORMAT, identity.private, identity.incarnation, file, marks])
+            self._environment.disk.write(self._side_path, data)
+        except OSError as error:
+            raise ReadOnlyFile(f"{self._side_path} cannot be written ({error}); make its folder writable") from error

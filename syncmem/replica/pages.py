@@ -1,0 +1,227 @@
+"""Timelines in pages: the statements of a lane in order of their start, a few dozen to a page.
+
+A *lane* is one timeline: the whole slot of a single-valued predicate (lane ``b""``), or one value of a
+many-valued one.  Each page keeps the fold's carry at its first instant, so a change is folded from its
+own page on and stops at the first page whose carry is as it was: the cost follows what changed.
+Rules: a page's statements start in ``[first, first of the next page)``; the first page begins at
+``BEGINNING``; statements with the same start are never parted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+from syncmem.codec import FRAME_BYTES_MAX, pack_flat, unpack
+from syncmem.model.instant import BEGINNING, FOREVER
+from syncmem.model.record import LOG_SHIFT, STORED_FIELDS, Record
+from syncmem.model.sweep import EMPTY, Carry, Ray, Segment, sweep
+from syncmem.model.value import Equality, key
+from syncmem.replica.connection import Database
+from syncmem.replica.logs import Logs
+
+PAGE_RECORDS: Final = 32  # a page is cut into pieces of this many once it holds twice as many
+_BODY_BYTES_MAX: Final = 64 * FRAME_BYTES_MAX
+_NO_CARRY: Final = pack_flat([[], [], []])
+
+
+class Update(NamedTuple):
+    """New status of a stored statement: its flags within ``mask`` become ``bits``."""
+
+    start: int
+    value: bytes
+    mask: int
+    bits: int
+
+
+class Swept(NamedTuple):
+    """A stretch of a timeline that was folded anew: its segments, and who wins at ``end``."""
+
+    start: int
+    end: int
+    segments: list[Segment]
+    at_end: Segment | None
+
+
+class Page(NamedTuple):
+    id: int | None
+    first: int
+    records: list[Record]
+    carry: bytes
+
+
+class Pages:
+    """Reads and writes the table ``pages``."""
+
+    def __init__(self, database: Database, logs: Logs) -> None:
+        self._db = database
+        self._logs = logs
+
+    # -- lanes --------------------------------------------------------------------------------------
+
+    def lanes(self, slot: int) -> list[bytes]:
+        rows = self._db.execute("SELECT DISTINCT lane FROM pages WHERE slot = ? ORDER BY lane", (slot,))
+        return [row[0] for row in rows]
+
+    def records(self, slot: int, equality: Equality, lane: bytes | None = None) -> list[Record]:
+        """The statements of a slot (or one lane), each once, in order of start."""
+        sql = "SELECT body FROM pages WHERE slot = ? AND (? IS NULL OR lane = ?)"
+        found = {}
+        for (body,) in self._db.execute(sql, (slot, lane, lane)).fetchall():
+            for record in self._read(body, equality):
+                found[record.position] = record
+        return sorted(found.values(), key=lambda record: (record.start, record.position))
+
+    def drop(self, slot: int) -> None:
+        self._db.execute("DELETE FROM pages WHERE slot = ?", (slot,))
+
+    def apply(
+        self, slot: int, lane: bytes, equality: Equality, new: list[Record], changed: dict[int, Update]
+    ) -> Iterator[Swept]:
+        """Add statements and change the status of others; yield what was folded anew."""
+        starts = sorted([record.start for record in new] + [update.start for update in changed.values()])
+        added = sorted(new, key=lambda record: record.start)
+        done = BEGINNING - 1
+        for start in starts:
+            if start > done:
+                swept = self._apply_from(slot, lane, equality, start, added, changed)
+                done = swept.end - 1
+                yield swept
+
+    def _apply_from(
+        self,
+        slot: int,
+        lane: bytes,
+        equality: Equality,
+        start: int,
+        added: list[Record],
+        changed: dict[int, Update],
+    ) -> Swept:
+        """Fold from the page of ``start`` on, until the carry meets the stored one with nothing left to change."""
+        page, end = self._page_at(slot, lane, equality, start)
+        begin, carry, segments = page.first, page.carry, []
+        while True:
+            records = _changed(page.records, added, changed, page.first, end)
+            folded, carry = self._write(slot, lane, page, records, carry, end, equality)
+            segments += folded
+            if end == FOREVER:
+                return Swept(begin, end, segments, None)
+            following, following_end = self._page_at(slot, lane, equality, end)
+            if carry == following.carry and not _any_within(end, following_end, added, changed):
+                return Swept(begin, end, segments, self._first_segment(following, equality))
+            page, end = following, following_end
+
+    def _page_at(self, slot: int, lane: bytes, equality: Equality, instant: int) -> tuple[Page, int]:
+        """The page that holds ``instant`` and where it ends; an empty one for a lane without pages."""
+        sql = (
+            "SELECT p.id, p.first, p.body, p.carry, (SELECT n.first FROM pages n "
+            "WHERE n.slot = p.slot AND n.lane = p.lane AND n.first > p.first ORDER BY n.first LIMIT 1) "
+            "FROM pages p WHERE p.slot = ? AND p.lane = ? AND p.first <= ? ORDER BY p.first DESC LIMIT 1"
+        )
+        row = self._db.execute(sql, (slot, lane, instant)).fetchone()
+        if row is None:
+            return Page(None, BEGINNING, [], _NO_CARRY), FOREVER
+        number, first, body, carry, end = row
+        return Page(number, first, self._read(body, equality), carry), FOREVER if end is None else end
+
+    def _write(
+        self, slot: int, lane: bytes, page: Page, records: list[Record], carry: bytes, end: int, equality: Equality
+    ) -> tuple[list[Segment], bytes]:
+        """Store a page (cut into pieces if it grew) and fold it; its segments and the carry at its end."""
+        segments: list[Segment] = []
+        number = page.id
+        pieces = _pieces(records)
+        for index, piece in enumerate(pieces):
+            first = piece[0].start if index else page.first
+            until = pieces[index + 1][0].start if index + 1 < len(pieces) else end
+            self._store(number, slot, lane, first, piece, carry)
+            number = None
+            before = self.carry(carry, equality)
+            folded, after = sweep([record for record in piece if record.counts], before, first, until)
+            segments += folded
+            carry = _NO_CARRY if after == EMPTY or until == FOREVER else _carry_bytes(after)
+        return segments, carry
+
+    def _store(
+        self, number: int | None, slot: int, lane: bytes, first: int, records: list[Record], carry: bytes
+    ) -> None:
+        body = pack_flat([record[:STORED_FIELDS] for record in records])
+        if number is None:
+            sql = "INSERT INTO pages (slot, lane, first, body, carry) VALUES (?, ?, ?, ?, ?)"
+            self._db.execute(sql, (slot, lane, first, body, carry))
+        else:
+            self._db.execute("UPDATE pages SET body = ?, carry = ? WHERE id = ?", (body, carry, number))
+
+    def _first_segment(self, page: Page, equality: Equality) -> Segment:
+        """Who wins at a page's first instant."""
+        now = [record for record in page.records if record.start == page.first and record.counts]
+        folded, _ = sweep(now, self.carry(page.carry, equality), page.first, page.first + 1)
+        return folded[0] if folded else Segment(page.first, None, 0, False)
+
+    # -- bytes --------------------------------------------------------------------------------------
+
+    def _read(self, body: bytes, equality: Equality) -> list[Record]:
+        return [self.record(row, equality) for row in unpack(body, bytes_max=_BODY_BYTES_MAX)]
+
+    def record(self, row: list[Any], equality: Equality) -> Record:
+        """A record from its stored fields."""
+        return Record._make([*row, self._logs.by_no[row[0] >> LOG_SHIFT].id, key(row[3], equality)])
+
+    def carry(self, data: bytes, equality: Equality) -> Carry:
+        if data == _NO_CARRY:
+            return EMPTY
+        active, rays, guards = unpack(data, bytes_max=_BODY_BYTES_MAX)
+        return Carry(
+            tuple((self.record(row, equality), *state) for row, *state in active),
+            tuple(Ray(trust, tuple(strength), log, seen, position) for trust, strength, log, seen, position in rays),
+            tuple(self.record(row, equality) for row in guards),
+        )
+
+
+def _carry_bytes(carry: Carry) -> bytes:
+    return pack_flat(
+        [
+            [[state[0][:STORED_FIELDS], *state[1:]] for state in carry.active],
+            list(carry.rays),
+            [guard[:STORED_FIELDS] for guard in carry.guards],
+        ]
+    )
+
+
+def _changed(
+    records: list[Record], added: list[Record], changed: dict[int, Update], first: int, end: int
+) -> list[Record]:
+    """A page's statements after additions and changes of flags."""
+    result = [updated(record, changed.get(record.position)) for record in records]
+    result += [record for record in added if first <= record.start < end]
+    result.sort(key=_order)
+    return result
+
+
+def updated(record: Record, update: Update | None) -> Record:
+    """A record with a new status."""
+    if update is None:
+        return record
+    return record._replace(flags=record.flags & ~update.mask | update.bits)
+
+
+def _order(record: Record) -> tuple[int, int]:
+    return (record.start, record.position)
+
+
+def _any_within(first: int, end: int, added: Iterable[Record], changed: dict[int, Update]) -> bool:
+    return any(first <= record.start < end for record in added) or any(
+        first <= update.start < end for update in changed.values()
+    )
+
+
+def _pieces(records: list[Record]) -> list[list[Record]]:
+    """A page's statements, cut between different starts into pieces once there are too many."""
+    if len(records) <= 2 * PAGE_RECORDS:
+        return [records]
+    pieces: list[list[Record]] = [[]]
+    for record in records:
+        if len(pieces[-1]) >= PAGE_RECORDS and record.start != pieces[-1][-1].start:
+            pieces.append([])
+        pieces[-1].append(record)
+    return pieces

@@ -1,0 +1,263 @@
+"""Reading beliefs: at an instant or as a timeline; now, as known then, as asserted by then, as another device.
+
+Rules: what this device believed is an index lookup on rectangles, never a fold; what was asserted by some
+clock value, or what another device believed, is the same fold over the events that were visible.
+"None" is passed over wherever the slot believes any value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from syncmem.model import predicate
+from syncmem.model.event import Frontier, Kind, readable
+from syncmem.model.instant import BEGINNING, FOREVER
+from syncmem.model.liveness import Liveness, denied
+from syncmem.model.predicate import UNDECLARED, Predicate
+from syncmem.model.record import BY_DENIAL, BY_REFERENCE, DEAD, DENIED, LOG_SHIFT, Record, Role
+from syncmem.model.sweep import sweep
+from syncmem.model.value import Equality, key
+from syncmem.replica.catalog import VAULT, Slot
+from syncmem.replica.logs import SEQ_MASK
+from syncmem.replica.pages import Swept
+from syncmem.replica.rectangles import Rectangle
+from syncmem.replica.replica import Replica
+from syncmem.replica.timelines import NONE_LANE, SINGLE, shown_in, spread_over_lanes
+from syncmem.results import Grade
+
+Visible = Callable[[int], bool]
+Placed = tuple[bytes, Rectangle]  # lane, rectangle
+
+_COLUMNS: Final = "valid_from, valid_to, value, trust, contested, source, claim"
+_CURRENT: Final = f"FROM beliefs WHERE slot = ?1 AND lane = ?2 AND known_to = {FOREVER}"
+_AS_OF: Final = "FROM beliefs WHERE slot = ?1 AND lane = ?2 AND known_to > ?3 AND known_from <= ?3"
+_NOW_AND_BEFORE: Final = f"SELECT {_COLUMNS} {_CURRENT} AND valid_from <= ?3 ORDER BY valid_from DESC LIMIT 2"
+_NOW_NEXT: Final = f"SELECT {_COLUMNS} {_CURRENT} AND valid_from = ?3"
+_NOW_ALL: Final = f"SELECT {_COLUMNS} {_CURRENT} ORDER BY valid_from"
+_THEN: Final = f"SELECT {_COLUMNS} {_AS_OF} AND valid_from <= ?4 AND valid_to > ?4 LIMIT 1"
+_THEN_BEFORE: Final = f"SELECT {_COLUMNS} {_AS_OF} AND valid_to = ?4 AND value = ?5"
+_THEN_NEXT: Final = f"SELECT {_COLUMNS} {_AS_OF} AND valid_from = ?4 AND value = ?5"
+_THEN_ALL: Final = f"SELECT {_COLUMNS} {_AS_OF} ORDER BY valid_from"
+_LANES: Final = (
+    "WITH RECURSIVE lanes(lane) AS (SELECT min(lane) FROM beliefs WHERE slot = ?1 UNION ALL "
+    "SELECT (SELECT min(lane) FROM beliefs WHERE slot = ?1 AND lane > lanes.lane) FROM lanes WHERE lane IS NOT NULL) "
+    "SELECT lane FROM lanes WHERE lane IS NOT NULL"
+)
+
+
+class Reading:
+    """Answers questions about one replica. Not safe for threads, like the replica."""
+
+    def __init__(self, replica: Replica) -> None:
+        self._replica = replica
+        self._db = replica.db
+
+    # -- rectangles ---------------------------------------------------------------------------------
+
+    def at(self, slot: Slot, instant: int, n: int | None = None) -> list[Placed]:
+        """What is (or, at transaction ``n``, was) believed of a slot at a valid instant.
+
+        A rectangle reaches as far as its value holds without a gap; all else is that of the instant.
+        """
+        look = self._now_at if n is None else partial(self._then_at, n)
+        found = [(lane, look(slot.id, lane, instant)) for lane in self._lanes(slot, n)]
+        placed = [(lane, rectangle) for lane, rectangle in found if rectangle is not None]
+        return placed if len(placed) < 2 else [p for p in without_none(placed) if _holds(p, instant)]
+
+    def timeline(self, slot: Slot, n: int | None = None) -> list[Placed]:
+        """All that is (or was) believed of a slot in order of valid time; equal neighbours are one."""
+        placed: list[Placed] = []
+        for lane in self._lanes(slot, n):
+            if n is None:
+                rows = self._db.execute(_NOW_ALL, (slot.id, lane))
+            else:
+                rows = self._db.execute(_THEN_ALL, (slot.id, lane, n))
+            placed += [(lane, Rectangle._make(row)) for row in rows]
+        return as_timeline(placed)
+
+    def _lanes(self, slot: Slot, n: int | None) -> list[bytes]:
+        if n is None and not self._replica.catalog.predicate(slot.scope, slot.predicate).many:
+            return [SINGLE]
+        return [row[0] for row in self._db.execute(_LANES, (slot.id,)).fetchall()]
+
+    def _now_at(self, slot: int, lane: bytes, instant: int) -> Rectangle | None:
+        rows = self._db.execute(_NOW_AND_BEFORE, (slot, lane, instant)).fetchall()
+        if not rows or rows[0][1] <= instant:
+            return None
+        found = Rectangle._make(rows[0])
+        before = rows[1] if len(rows) > 1 else None
+        while before is not None and (before[1], before[2]) == (found.valid_from, found.value):
+            found = found._replace(valid_from=before[0])
+            more = self._db.execute(_NOW_AND_BEFORE, (slot, lane, found.valid_from)).fetchall()
+            before = more[1] if len(more) > 1 else None
+        while found.valid_to != FOREVER:
+            after = self._db.execute(_NOW_NEXT, (slot, lane, found.valid_to)).fetchone()
+            if after is None or after[2] != found.value:
+                break
+            found = found._replace(valid_to=after[1])
+        return found
+
+    def _then_at(self, n: int, slot: int, lane: bytes, instant: int) -> Rectangle | None:
+        row = self._db.execute(_THEN, (slot, lane, n, instant)).fetchone()
+        if row is None:
+            return None
+        found = Rectangle._make(row)
+        while before := self._db.execute(_THEN_BEFORE, (slot, lane, n, found.valid_from, found.value)).fetchone():
+            found = found._replace(valid_from=before[0])
+        while after := self._db.execute(_THEN_NEXT, (slot, lane, n, found.valid_to, found.value)).fetchone():
+            found = found._replace(valid_to=after[1])
+        return found
+
+    def transaction_at(self, time: int) -> int:
+        """The last transaction whose corrected time is at most ``time``; 0 before the first."""
+        eras = self._db.execute("SELECT DISTINCT era FROM transactions ORDER BY era DESC").fetchall()
+        for (era,) in eras:
+            sql = "SELECT n FROM transactions WHERE era = ? AND time <= ? ORDER BY time DESC, n DESC LIMIT 1"
+            row = self._db.execute(sql, (era, time)).fetchone()
+            if row is not None:
+                return int(row[0])
+        return 0
+
+    def contested(self, scope: str | None) -> list[tuple[Slot, Rectangle]]:
+        """All contested current rectangles."""
+        sql = (
+            "SELECT s.id, s.scope, s.entity, s.predicate, b.valid_from, b.valid_to, b.value, b.trust, b.contested, "
+            f"b.source, b.claim FROM beliefs b JOIN slots s ON s.id = b.slot WHERE b.contested = 1 "
+            f"AND b.known_to = {FOREVER} AND (?1 IS NULL OR s.scope = ?1) ORDER BY s.entity, s.predicate, b.valid_from"
+        )
+        return [(Slot(*row[:4]), Rectangle(*row[4:])) for row in self._db.execute(sql, (scope,)).fetchall()]
+
+    # -- folding what was visible ---------------------------------------------------------------------
+
+    def folded(self, slot: Slot, visible: Visible) -> list[Placed]:
+        """What the visible events alone make of a slot."""
+        fold = self._replica.fold
+        result: list[Placed] = []
+        for lane, held in spread_over_lanes(self.records(slot, visible), self.definition(slot, visible).many).items():
+            segments, _ = sweep([record for record in held if record.counts])
+            rows = fold.rectangles.rows(Swept(BEGINNING, FOREVER, segments, None), shown_in(lane))
+            result += [(lane, row) for row in rows]
+        return as_timeline(result)
+
+    def records(self, slot: Slot, visible: Visible) -> list[Record]:
+        """The visible claims and ends of a slot, with their status among the visible events."""
+        fold = self._replica.fold
+        liveness = Liveness(fold.references, visible)
+        equality = self.definition(slot, visible).equality
+        denials = [
+            denial
+            for denial in fold.timelines.denials(slot.id, equality)
+            if visible(denial.position) and not liveness.status(denial.position) & DEAD
+        ]
+        fold.references.decide_denials_by(lambda position: self._denied_among(position, slot, equality, denials))
+        try:
+            return [
+                _judged(record, liveness.status(record.position), denials)
+                for record in fold.pages.records(slot.id, equality)
+                if visible(record.position)
+            ]
+        finally:
+            fold.references.decide_denials_by(fold.is_denied)
+
+    def _denied_among(self, position: int, slot: Slot, equality: Equality, standing: list[Record]) -> bool:
+        claim = self._replica.fold.record_at(position)
+        if claim is None or claim[0] != slot:
+            return False
+        record = claim[1]._replace(key=key(claim[1].value, equality))
+        return bool(denied(record, standing) & DENIED)
+
+    def definition(self, slot: Slot, visible: Visible) -> Predicate:
+        """The definition of a slot's predicate among the visible events."""
+        liveness = Liveness(self._replica.fold.references, visible)
+        for scope in (slot.scope, VAULT):
+            found = self._replica.fold.definition(scope, slot.predicate, liveness, visible)
+            if found is not None:
+                return predicate.read(found[1].settings)
+        return UNDECLARED
+
+    def asserted_by(self, clock: int) -> Visible:
+        """Visible: events whose corrected clock is at most ``clock``."""
+        logs, clocks = self._replica.logs, self._replica.clocks
+        return lambda position: logs.holds(position) and clocks.corrected(position, logs.event(position).hlc) <= clock
+
+    def held_by(self, device: bytes, scope: str, time: int) -> tuple[Visible, Grade]:
+        """Visible: what another device held at ``time``, by its frontier notes; and how sure that is."""
+        held, grade = self._frontier(device, scope, time)
+        return lambda position: 0 < position & SEQ_MASK <= held.get(position >> LOG_SHIFT, 0), grade
+
+    def _frontier(self, device: bytes, scope: str, time: int) -> tuple[dict[int, int], Grade]:
+        logs, clocks = self._replica.logs, self._replica.clocks
+        held: dict[int, int] = {}
+        later = False
+        for log in logs.by_no.values():
+            if log.key is None or (log.key.device, log.key.scope) != (device, scope):
+                continue
+            events = [(seq, event) for first, run in logs.runs(log.no) for seq, event in enumerate(run, first)]
+            times = [clocks.corrected(log.position(seq), event.hlc) for seq, event in events]
+            count = max((index for index, moment in enumerate(times, 1) if moment <= time), default=0)
+            later = later or count < len(events)
+            for seq, event in events[:count]:
+                held[log.no] = max(held.get(log.no, 0), seq)
+                note = readable(event) if event.kind == Kind.FRONTIER else None
+                for log_id, last in note.changed if isinstance(note, Frontier) else ():
+                    number = logs.by_id[log_id].no if log_id in logs.by_id else -1
+                    held[number] = max(held.get(number, 0), last)
+        if any(number < 0 or logs.by_no[number].seq < last for number, last in held.items()):
+            return held, Grade.PARTIAL
+        return held, Grade.EXACT if later else Grade.PROVISIONAL
+
+
+def as_timeline(placed: list[Placed]) -> list[Placed]:
+    """Rectangles in order of valid time, neighbours of equal value as one (contested if any part is)."""
+    result: list[Placed] = []
+    for lane, rectangle in sorted(without_none(placed)):
+        last = result[-1] if result else None
+        if last is not None and last[0] == lane and last[1].valid_to == rectangle.valid_from:
+            if last[1].value == rectangle.value:
+                contested = max(last[1].contested, rectangle.contested)
+                result[-1] = (lane, last[1]._replace(valid_to=rectangle.valid_to, contested=contested))
+                continue
+        result.append((lane, rectangle))
+    return sorted(result, key=_by_time)
+
+
+def without_none(rows: list[Placed]) -> list[Placed]:
+    """Beliefs without "none" where another value is believed."""
+    if not any(lane == NONE_LANE for lane, _ in rows) or all(lane == NONE_LANE for lane, _ in rows):
+        return rows
+    values = sorted((r.valid_from, r.valid_to) for lane, r in rows if lane != NONE_LANE)
+    result: list[Placed] = []
+    for lane, rectangle in rows:
+        pieces = [rectangle] if lane != NONE_LANE else _cut(rectangle, values)
+        result += [(lane, piece) for piece in pieces]
+    return result
+
+
+def _cut(rectangle: Rectangle, covered: list[tuple[int, int]]) -> list[Rectangle]:
+    """The parts of a rectangle outside all covered spans."""
+    pieces, start = [], rectangle.valid_from
+    for begin, end in covered:
+        if start < begin < rectangle.valid_to:
+            pieces.append(rectangle._replace(valid_from=start, valid_to=begin))
+        start = max(start, end)
+    if start < rectangle.valid_to:
+        pieces.append(rectangle._replace(valid_from=start))
+    return pieces
+
+
+def _judged(record: Record, status: int, denials: list[Record]) -> Record:
+    """A record with the status that the visible events give it."""
+    flags = record.flags & ~(BY_REFERENCE | BY_DENIAL) | status
+    if denials and record.role <= Role.TEMPORARY:
+        flags |= denied(record, denials)
+    return record._replace(flags=flags)
+
+
+def _holds(placed: Placed, instant: int) -> bool:
+    return placed[1].valid_from <= instant < placed[1].valid_to
+
+
+def _by_time(placed: Placed) -> tuple[int, bytes]:
+    return (placed[1].valid_from, placed[0])

@@ -1,0 +1,161 @@
+"""Belief rectangles: what this device believed, over valid time and over known time.
+
+Rules: current rectangles of a lane never overlap (the primary key and an assertion hold it); what is
+no longer believed is closed at the transaction that changed it and never touched again; neighbours
+with equal value, trust and contest are one rectangle, which names the claim that wins at its start.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
+
+from syncmem.model.instant import BEGINNING, FOREVER
+from syncmem.model.record import Record
+from syncmem.model.sweep import Segment
+from syncmem.model.value import to_json
+from syncmem.replica.connection import Database
+from syncmem.replica.pages import Swept
+
+_JSON_CACHED_MAX: Final = 20_000
+Shown = Callable[[Record], bool]
+
+
+class Rectangle(NamedTuple):
+    """One belief: valid ``[valid_from, valid_to)``; ``value`` is JSON text, ``claim`` a position."""
+
+    valid_from: int
+    valid_to: int
+    value: str
+    trust: int
+    contested: int
+    source: int
+    claim: int
+
+
+class Change(NamedTuple):
+    """What a transaction did to one lane."""
+
+    slot: int
+    lane: bytes
+    removed: list[Rectangle]
+    added: list[Rectangle]
+
+
+_COLUMNS: Final = "valid_from, valid_to, value, trust, contested, source, claim"
+_CURRENT: Final = f"WHERE slot = ?1 AND lane = ?2 AND known_to = {FOREVER}"
+
+
+class Rectangles:
+    """Reads and writes the table ``beliefs``."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+        self._json: dict[bytes, str] = {}
+        self._written: set[tuple[int, bytes]] = set()  # lanes changed under the current transaction number
+
+    # -- writing ------------------------------------------------------------------------------------
+
+    def replace(self, n: int, slot: int, lane: bytes, swept: Swept, shown: Shown) -> Change | None:
+        """Make the believed timeline of a lane follow a new fold of one stretch; what changed, if anything.
+
+        ``shown`` says which winners are believed in this lane.
+        """
+        old = self._touching(slot, lane, swept.start, swept.end)
+        new = merged(
+            [
+                *[r._replace(valid_to=swept.start) for r in old if r.valid_from < swept.start < r.valid_to],
+                *[r for r in old if r.valid_to == swept.start],
+                *self.rows(swept, shown),
+                *self._rest(old, swept, shown),
+                *[r for r in old if r.valid_from == swept.end],
+            ]
+        )
+        assert all(a.valid_to <= b.valid_from for a, b in itertools.pairwise(new)), "beliefs overlap"
+        kept = set(old) & set(new)
+        removed = [rectangle for rectangle in old if rectangle not in kept]
+        added = [rectangle for rectangle in new if rectangle not in kept]
+        if not removed and not added:
+            return None
+        self._write(n, slot, lane, removed, added)
+        return Change(slot, lane, removed, added)
+
+    def _write(self, n: int, slot: int, lane: bytes, removed: list[Rectangle], added: list[Rectangle]) -> None:
+        if removed:
+            keys = [(slot, lane, rectangle.valid_from, n) for rectangle in removed]
+            self._db.executemany(f"DELETE FROM beliefs {_CURRENT} AND valid_from = ?3 AND known_from = ?4", keys)
+            self._db.executemany(f"UPDATE beliefs SET known_to = ?4 {_CURRENT} AND valid_from = ?3", keys)
+        if (slot, lane) in self._written:
+            added = [rectangle for rectangle in added if not self._reopened(n, slot, lane, rectangle)]
+        self._written.add((slot, lane))
+        rows = [(slot, lane, FOREVER, r.valid_from, r.valid_to, n, *r[2:]) for r in added]
+        self._db.executemany("INSERT INTO beliefs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def _reopened(self, n: int, slot: int, lane: bytes, rectangle: Rectangle) -> bool:
+        """Whether this very rectangle was closed earlier in the same transaction; then it is open again."""
+        sql = (
+            f"UPDATE beliefs SET known_to = {FOREVER} WHERE slot = ? AND lane = ? AND known_to = ? AND valid_from = ? "
+            "AND valid_to = ? AND value = ? AND trust = ? AND contested = ? AND source = ? AND claim = ?"
+        )
+        return bool(self._db.execute(sql, (slot, lane, n, *rectangle)).rowcount)
+
+    def begin(self) -> None:
+        """A new transaction number begins."""
+        self._written.clear()
+
+    # -- folding to rows ----------------------------------------------------------------------------
+
+    def rows(self, swept: Swept, shown: Shown) -> list[Rectangle]:
+        """The segments of a fold as rectangles, neighbours not yet merged."""
+        ends = [segment.start for segment in swept.segments[1:]] + [swept.end]
+        return [
+            self._row(segment, end)
+            for segment, end in zip(swept.segments, ends, strict=False)
+            if segment.winner is not None and shown(segment.winner)
+        ]
+
+    def _row(self, segment: Segment, end: int) -> Rectangle:
+        winner = segment.winner
+        assert winner is not None
+        value = self._json.get(winner.value)
+        if value is None:
+            if len(self._json) >= _JSON_CACHED_MAX:
+                self._json.clear()
+            value = self._json[winner.value] = to_json(winner.value)
+        return Rectangle(
+            segment.start, end, value, segment.trust, int(segment.contested), winner.source, winner.position
+        )
+
+    def _rest(self, old: list[Rectangle], swept: Swept, shown: Shown) -> list[Rectangle]:
+        """The part behind the stretch of a rectangle that reached across its end: who wins there names it."""
+        crossing = [r for r in old if r.valid_from < swept.end < r.valid_to]
+        if not crossing or swept.at_end is None or swept.at_end.winner is None or not shown(swept.at_end.winner):
+            return []
+        return [self._row(swept.at_end, crossing[0].valid_to)]
+
+    # -- reading ------------------------------------------------------------------------------------
+
+    def _touching(self, slot: int, lane: bytes, start: int, end: int) -> list[Rectangle]:
+        """Current rectangles that overlap or touch ``[start, end]``."""
+        if start == BEGINNING:
+            sql = f"SELECT {_COLUMNS} FROM beliefs {_CURRENT} AND valid_from <= ?3 ORDER BY valid_from"
+            return [Rectangle(*row) for row in self._db.execute(sql, (slot, lane, end))]
+        sql = (
+            f"SELECT {_COLUMNS} FROM beliefs {_CURRENT} AND valid_from <= ?4 AND valid_to >= ?3 AND valid_from >= "
+            f"coalesce((SELECT max(valid_from) FROM beliefs {_CURRENT} AND valid_from < ?3), {BEGINNING}) "
+            "ORDER BY valid_from"
+        )
+        return [Rectangle(*row) for row in self._db.execute(sql, (slot, lane, start, end))]
+
+
+def merged(rows: Iterable[Rectangle]) -> list[Rectangle]:
+    """Neighbours with equal value, trust and contest as one."""
+    result: list[Rectangle] = []
+    for row in rows:
+        last = result[-1] if result else None
+        if last is not None and last.valid_to == row.valid_from and last[2:5] == row[2:5]:
+            result[-1] = last._replace(valid_to=row.valid_to)
+        else:
+            result.append(row)
+    return result

@@ -1,0 +1,160 @@
+"""References between events: who retracts, corrects, undoes, ends or withdraws whom.
+
+Rules: a reference is stored when its event arrives, whether or not its target has; when the target
+arrives it is found here.  A reference whose event id does not match its target has no effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from syncmem.model.event import (
+    STATEMENTS,
+    ClockNote,
+    Define,
+    Frontier,
+    Kind,
+    Payload,
+    Ref,
+    Retract,
+    Statement,
+    Undo,
+    Withdraw,
+    readable,
+)
+from syncmem.model.liveness import Actor, Relation
+from syncmem.replica.connection import Database
+from syncmem.replica.logs import Logs
+
+
+def references(kind: int, payload: Payload) -> list[tuple[Relation, Ref]]:
+    """The references an event makes."""
+    if isinstance(payload, Statement):
+        relation = Relation.ENDS if kind == Kind.END else Relation.CORRECTS
+        return [(relation, ref) for ref in payload.refs or ()]
+    if isinstance(payload, Retract):
+        return [(Relation.RETRACTS, ref) for ref in payload.refs]
+    if isinstance(payload, Undo):
+        return [(Relation.UNDOES, payload.ref)]
+    return []
+
+
+class References:
+    """Reads and writes ``links``, ``batches``, ``members``, ``withdrawals``; looks events up for liveness."""
+
+    def __init__(self, database: Database, logs: Logs) -> None:
+        self._db = database
+        self._logs = logs
+        self._denied: Callable[[int], bool] = lambda position: False
+        self.forget()
+
+    def forget(self) -> None:
+        self._batches: dict[tuple[str, str], int] = {}
+        self._actors: dict[int, Actor] = {}
+
+    def decide_denials_by(self, denied: Callable[[int], bool]) -> None:
+        """Whose word counts on whether a claim is denied (the slots hold the denials)."""
+        self._denied = denied
+
+    # -- writing ------------------------------------------------------------------------------------
+
+    def link(self, position: int, made: Iterable[tuple[Relation, Ref]]) -> list[int]:
+        """Store the references of one event; the positions it names."""
+        rows = [(self._logs.position(ref), position, int(relation), ref.id) for relation, ref in made]
+        self._db.executemany("INSERT OR IGNORE INTO links VALUES (?, ?, ?, ?)", rows)
+        return [row[0] for row in rows]
+
+    def join_batch(self, batch: tuple[str, str], position: int, count: int = 1) -> None:
+        """Consecutive events belong to a batch (scope, name)."""
+        row = (self.batch_number(batch), position, count)
+        self._db.execute("INSERT OR REPLACE INTO members VALUES (?, ?, ?)", row)
+
+    def withdraw(self, batch: tuple[str, str], position: int) -> list[int]:
+        """Store a withdrawal; the positions of the batch's members so far."""
+        number = self.batch_number(batch)
+        self._db.execute("INSERT OR IGNORE INTO withdrawals VALUES (?, ?)", (number, position))
+        return self.members(batch)
+
+    def batch_number(self, batch: tuple[str, str]) -> int:
+        number = self._batches.get(batch)
+        if number is None:
+            row = self._db.execute("SELECT id FROM batches WHERE scope = ? AND name = ?", batch).fetchone()
+            if row is None:
+                row = (self._db.execute("INSERT INTO batches (scope, name) VALUES (?, ?)", batch).lastrowid,)
+            number = self._batches[batch] = int(row[0])
+        return number
+
+    # -- reading ------------------------------------------------------------------------------------
+
+    def members(self, batch: tuple[str, str]) -> list[int]:
+        sql = "SELECT position, count FROM members WHERE batch = (SELECT id FROM batches WHERE scope = ? AND name = ?)"
+        rows = self._db.execute(sql, batch).fetchall()
+        return [position + offset for position, count in rows for offset in range(count)]
+
+    def named_within(self, first: int, count: int) -> set[int]:
+        """Which of ``count`` positions from ``first`` are named by some reference."""
+        sql = "SELECT DISTINCT target FROM links WHERE target >= ? AND target < ?"
+        return {row[0] for row in self._db.execute(sql, (first, first + count))}
+
+    def is_withdrawn(self, batch: tuple[str, str]) -> bool:
+        """Whether anything withdraws the batch (with or without the authority to)."""
+        return bool(self.withdrawals(batch))
+
+    def withdrawals(self, batch: tuple[str, str]) -> Sequence[int]:
+        sql = "SELECT position FROM withdrawals WHERE batch = (SELECT id FROM batches WHERE scope = ? AND name = ?)"
+        return [row[0] for row in self._db.execute(sql, batch)]
+
+    def links_to(self, position: int) -> Sequence[tuple[Relation, int]]:
+        """See :class:`syncmem.model.liveness.Links`; only references that fit their target."""
+        rows = self._db.execute("SELECT relation, source, id FROM links WHERE target = ?", (position,)).fetchall()
+        if not rows or not self._logs.holds(position):
+            return ()
+        meant = self._logs.ref(position).id
+        same_scope = self._logs.key_of(position).scope
+        return [
+            (Relation(relation), source)
+            for relation, source, event_id in rows
+            if event_id == meant and self._logs.key_of(source).scope == same_scope
+        ]
+
+    def named_claim(self, position: int) -> int | None:
+        event = self._logs.event(position)
+        if event.kind != Kind.END:
+            return None
+        payload = readable(event)
+        assert isinstance(payload, Statement)
+        for ref in payload.refs or ():
+            target = self._logs.position(ref)
+            if self._logs.holds(target) and self._logs.ref(target).id == ref.id:
+                return target
+        return None
+
+    def claim_denied(self, position: int) -> bool:
+        return self._denied(position)
+
+    def actor(self, position: int) -> Actor | None:
+        """What authority needs to know of an event; None while it has not arrived."""
+        if position not in self._actors:
+            if not self._logs.holds(position):
+                return None
+            event = self._logs.event(position)
+            payload = readable(event)
+            if payload is None or isinstance(payload, Frontier):
+                return None
+            self._actors[position] = self._actor(position, event.kind, payload)
+        return self._actors[position]
+
+    def _actor(
+        self, position: int, kind: int, payload: Statement | Retract | Withdraw | Undo | Define | ClockNote
+    ) -> Actor:
+        key = self._logs.key_of(position)
+        stated = (payload.source_kind, payload.source_id)
+        batch = None if isinstance(payload, Undo | Withdraw) else getattr(payload, "batch", None)
+        return Actor(
+            position=position,
+            trust=payload.trust,
+            source=None if stated == (None, None) else stated,
+            device=key.device,
+            batch=None if batch is None else (key.scope, batch),
+            retractable=kind in STATEMENTS,
+        )

@@ -1,0 +1,297 @@
+"""The replica: one SQLite file that holds events and what follows from them.
+
+Rules: there is one write path (:meth:`Replica.append` and :meth:`Replica.receive` both end in one fold);
+all that a write does is one durable transaction; each fold gets the next transaction number, which is
+this device's known time.  Not safe for threads: its owner holds a lock around every call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final, NamedTuple
+
+from syncmem.codec import pack_flat
+from syncmem.environment import Environment
+from syncmem.model.event import Event, Frontier, Kind, Payload, encode, readable
+from syncmem.model.sweep import FOLD_VERSION, TIE_WINDOW
+from syncmem.replica import schema
+from syncmem.replica.bundle import DEVICE_SCOPE, Frame, frames
+from syncmem.replica.catalog import Catalog
+from syncmem.replica.clocks import Clocks
+from syncmem.replica.connection import WAIT_SECONDS, Database
+from syncmem.replica.fold import Arrival, Fold
+from syncmem.replica.identity import Identities, Identity
+from syncmem.replica.logs import Log, Logs
+from syncmem.replica.rectangles import Change
+
+MERGE_EVENTS: Final = 1_000  # events a merge folds in one transaction: keeps the write lock under 100 ms
+BULK_EVENTS: Final = 20_000  # the same for imports and bootstrap, where nobody waits for the lock
+
+
+class Written(NamedTuple):
+    """What one write did: positions of its events, its transaction number, and the changes it made."""
+
+    positions: list[int]
+    n: int
+    changes: list[Change]
+
+
+class Replica:
+    """Opens, writes, merges. Reading is in :mod:`syncmem.replica.reading`."""
+
+    def __init__(
+        self,
+        path: str,
+        environment: Environment,
+        public_key: Callable[[bytes], bytes],
+        *,
+        wait_seconds: float = WAIT_SECONDS,
+    ) -> None:
+        self.environment = environment
+        self.db = Database(path, environment, wait_seconds=wait_seconds, admit=schema.admit)
+        try:
+            if schema.version(self.db.raw) != schema.SCHEMA_VERSION:
+                with self.db.transaction():
+                    schema.migrate(self.db.raw)
+            self.logs = Logs(self.db)
+            self.catalog = Catalog(self.db)
+            self.clocks = Clocks(self.db, self.logs)
+            self.fold = Fold(self.db, self.logs, self.catalog, self.clocks)
+            self._seen = self.db.data_version()
+            self._forget()
+            self._identities = Identities(self.db, self.logs, environment, public_key)
+            self._identity = self._identities.current()
+        except BaseException:
+            self.db.close()
+            raise
+
+    def close(self) -> None:
+        self.db.close()
+
+    # -- transactions -------------------------------------------------------------------------------
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """A durable write transaction; inside one already, a step of it that fails alone."""
+        if self.db.in_transaction:
+            with self._step():
+                yield
+            return
+        try:
+            with self.db.transaction():
+                self.refresh()
+                yield
+        except BaseException:
+            self._forget()
+            raise
+
+    @contextmanager
+    def _step(self) -> Iterator[None]:
+        self.db.execute("SAVEPOINT step")
+        try:
+            yield
+        except BaseException:
+            self.db.execute("ROLLBACK TO step")
+            self.db.execute("RELEASE step")
+            self._forget()
+            raise
+        self.db.execute("RELEASE step")
+
+    def refresh(self) -> None:
+        """See what other processes have written since."""
+        self.db.check_usable()
+        version = self.db.data_version()
+        if version != self._seen:
+            self._forget()
+            self._seen = version
+
+    def _forget(self) -> None:
+        """Drop what was cached: it may not be what the file says."""
+        for part in (self.logs, self.catalog, self.clocks, self.fold.references):
+            part.forget()
+        row = self.db.execute("SELECT n, wall, era FROM transactions ORDER BY n DESC LIMIT 1").fetchone()
+        self._last = row or (0, 0, 0)
+
+    @property
+    def last_transaction(self) -> int:
+        """The number of the latest transaction."""
+        return int(self._last[0])
+
+    # -- writing ------------------------------------------------------------------------------------
+
+    def append(self, scope: str, items: Sequence[tuple[Kind, Payload]]) -> Written:
+        """Write own events into the log of a scope; in a transaction of its own or the one around it."""
+        with self.transaction():
+            log = self._own_log(scope)
+            n = self._last[0] + 1
+            opening = self._opening_note(log, n)
+            events: list[Event] = []
+            for kind, payload in [*opening, *items]:
+                events.append(Event(int(kind), self._tick(events), encode(payload)))
+            first = self._append(log, events, n)
+            arrivals = [Arrival(first + offset, event) for offset, event in enumerate(events)]
+            written = self._finish(n, arrivals)
+            return written._replace(positions=written.positions[len(opening) :])
+
+    def _opening_note(self, log: Log, n: int) -> list[tuple[Kind, Payload]]:
+        """What a new log begins with where the device already holds others of its scope."""
+        held = self._held_in(self.logs.key_of(log.position(1)).scope) if not log.seq else []
+        return [(Kind.FRONTIER, Frontier(n, FOLD_VERSION, held, None))] if held else []
+
+    def _held_in(self, scope: str) -> list[list[object]]:
+        logs = [log for log in self.logs.by_no.values() if log.seq and log.key is not None and log.key.scope == scope]
+        return [[log.id, log.seq] for log in sorted(logs, key=lambda log: log.id)]
+
+    def receive(self, incoming: Iterable[Frame], *, events_max: int = MERGE_EVENTS) -> Iterator[Written]:
+        """Take in what another device holds; one transaction (and one result) per ``events_max`` events."""
+        batch: list[Frame] = []
+        count = 0
+        for frame in incoming:
+            batch.append(frame)
+            count += len(frame.events)
+            if count >= events_max:
+                yield from self._receive_batch(batch)
+                batch, count = [], 0
+        yield from self._receive_batch(batch)
+
+    def _receive_batch(self, batch: Sequence[Frame]) -> Iterator[Written]:
+        if not any(self._is_new(frame) for frame in batch):
+            return
+        with self.transaction():
+            n = self._last[0] + 1
+            arrivals: list[Arrival] = []
+            for frame in batch:
+                new = self.logs.receive(frame.key, frame.first, frame.events, frame.cover, frame.head, n)
+                first = self.logs.by_id[frame.key.id].position(frame.first + len(frame.events) - new)
+                fresh = frame.events[len(frame.events) - new :]
+                arrivals += [Arrival(first + offset, event) for offset, event in enumerate(fresh)]
+            written = self._finish(n, arrivals + self._notes(n, arrivals)) if arrivals else None
+        if written is not None:
+            yield written
+
+    def _is_new(self, frame: Frame) -> bool:
+        log = self.logs.by_id.get(frame.key.id)
+        return log is None or log.seq < frame.first + len(frame.events) - 1
+
+    def _notes(self, n: int, arrivals: Sequence[Arrival]) -> list[Arrival]:
+        """Frontier notes for what a merge brought: one in the own log of each scope; none about notes alone."""
+        changed: dict[str, dict[bytes, int]] = {}
+        worth: set[str] = set()
+        for position, event in arrivals:
+            log = self.logs.log_of(position)
+            scope = self.logs.key_of(position).scope
+            changed.setdefault(scope, {})[log.id] = log.seq
+            if event.kind != Kind.FRONTIER:
+                worth.add(scope)
+        notes = []
+        for scope in sorted(worth):
+            own = self._own_log(scope)
+            pairs = [[log, seq] for log, seq in sorted(changed[scope].items())] if own.seq else self._held_in(scope)
+            event = Event(int(Kind.FRONTIER), self._tick([]), encode(Frontier(n, FOLD_VERSION, pairs, None)))
+            notes.append(Arrival(self._append(own, [event], n), event))
+        return notes
+
+    def _append(self, log: Log, events: Sequence[Event], n: int) -> int:
+        return self.logs.append(log, events, n, self.environment.randomness)
+
+    def _finish(self, n: int, arrivals: Sequence[Arrival]) -> Written:
+        """Fold what was stored and record the transaction."""
+        changes = self.fold.arrive(n, arrivals)
+        own = [event.hlc for position, event in arrivals if self.logs.log_of(position).own]
+        wall = own[-1] if own else self.environment.clock.now()
+        era = self._last[2] + (wall < self._last[1])
+        touched = pack_flat(sorted({change.slot for change in changes}))
+        row = (n, wall, wall, era, FOLD_VERSION, touched)
+        self.db.execute("INSERT INTO transactions VALUES (?, ?, ?, ?, ?, ?)", row)
+        self._last = (n, wall, era)
+        if any(arrival.event.kind == Kind.CLOCK_NOTE for arrival in arrivals):
+            self._retime()
+        return Written([arrival.position for arrival in arrivals], n, changes)
+
+    def _tick(self, earlier: Sequence[Event]) -> int:
+        """The next value of the hybrid clock: never behind what was seen, never dragged by a clock far ahead."""
+        now = self.environment.clock.now()
+        seen = [other.clock for other in self.logs.by_no.values() if other.clock <= now + TIE_WINDOW]
+        seen += [event.hlc for event in earlier[-1:]]
+        return max(now, max(seen, default=-1) + 1)
+
+    def _own_log(self, scope: str) -> Log:
+        """The log this device writes a scope's events into; a new incarnation is opened where one is due."""
+        if self._identity is None:
+            self._identity = self._identities.current() or self._identities.begin()
+            self.logs.forget()
+        return self.logs.introduce(self._identity.log_key(scope), own=True)
+
+    @property
+    def identity(self) -> Identity:
+        """Who this device is; a new incarnation is opened where one is due."""
+        if self._identity is None:
+            with self.transaction():
+                self._own_log("vault")
+        assert self._identity is not None
+        return self._identity
+
+    # -- publishing ---------------------------------------------------------------------------------
+
+    def frames(self, known: dict[bytes, int], scopes: frozenset[str] | None = None) -> Iterator[Frame]:
+        """What a peer that holds ``known`` lacks; the high-water mark is written before anything leaves."""
+        self.refresh()
+        if self._identity is not None:
+            self._identities.mark_published(self._identity)
+        return frames(self.logs, known, scopes)
+
+    def version_vector(self) -> dict[bytes, int]:
+        """Log id -> last place held, of all logs that may leave the device."""
+        return {
+            log.id: log.seq
+            for log in self.logs.by_no.values()
+            if log.seq and log.key is not None and log.key.scope != DEVICE_SCOPE
+        }
+
+    # -- clocks and rebuilding ------------------------------------------------------------------------
+
+    def _retime(self) -> None:
+        """Correct the times of own transactions by the clock notes about own logs that stand."""
+        previous, era = None, 0
+        for n, wall in self.db.execute("SELECT n, wall FROM transactions ORDER BY n").fetchall():
+            time = wall + self._own_error(n)
+            era += previous is not None and time < previous
+            previous = time
+            self.db.execute("UPDATE transactions SET time = ?, era = ? WHERE n = ?", (time, era, n))
+        self._last = (self._last[0], previous or 0, era)
+
+    def _own_error(self, n: int) -> int:
+        """The known error of this device's clock at a transaction of its own."""
+        for position, events in self.logs.arrived_in(n):
+            if self.logs.log_of(position).own:
+                return self.clocks.corrected(position, events[0].hlc) - events[0].hlc
+        return 0
+
+    def rebuild(self) -> None:
+        """Drop everything derived and fold again, transaction by transaction; beliefs come out the same."""
+        with self.transaction():
+            for table in schema.DERIVED_TABLES:
+                self.db.execute(f"DELETE FROM {table}")
+            self._forget()
+            try:
+                for (n,) in self.db.execute("SELECT n FROM transactions ORDER BY n").fetchall():
+                    self.logs.replayed = n
+                    self.fold.arrive(n, self._arrivals_of(n))
+            finally:
+                self.logs.replayed = None
+
+    def _arrivals_of(self, n: int) -> list[Arrival]:
+        return [
+            Arrival(position + offset, event)
+            for position, events in self.logs.arrived_in(n)
+            for offset, event in enumerate(events)
+        ]
+
+    def unreadable(self) -> int:
+        """How many held events this version cannot read (kept, forwarded, folded after an upgrade)."""
+        total = 0
+        for log in self.logs.by_no.values():
+            for _, events in self.logs.runs(log.no):
+                total += sum(readable(event) is None for event in events)
+        return total

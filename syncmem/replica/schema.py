@@ -1,0 +1,172 @@
+"""The tables of a replica, and how older files become current ones.
+
+Rules: one migration is one transaction, version stamp included; a newer file is refused and not
+changed; ``logs``, ``runs``, ``blocks`` and ``transactions`` are the truth, all other tables can be dropped and
+folded again.  Times are microseconds since 1970 UTC; ``-2**62`` and ``2**62`` stand for unbounded.
+
+=================  =======================================================================================
+``logs``           one row a log: its id, device key, incarnation, scope, last place, chain head
+``runs``           consecutive events of one log that arrived together; ``position = log << 40 | place``
+``blocks``         of each block of 256 events: the salt tree, and the chain value before it
+``transactions``   this device's transaction time: number, wall clock, the same corrected, slots touched
+``identity``       who this device is
+``slots``          scope, entity, predicate
+``pages``          the statements of a timeline in order of their start, with the fold's carry
+``beliefs``        belief rectangles, valid time by known time; current ones have ``known_to = 2**62``
+``denials``        statements that a value was never true
+``links``          which event retracts, corrects, undoes or ends which
+``batches``        names of batches; ``members`` and ``withdrawals`` hold their events
+``definitions``    every definition of a predicate; ``predicates`` holds the ones that stand
+``clock_notes``    known clock errors
+``sources``        (kind, id) pairs that claims name
+=================  =======================================================================================
+
+Views for reading with any SQLite tool: ``current_beliefs``, ``belief_history``, ``superseded_by``, ``arrivals``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from syncmem.errors import NewerFile, NotAReplica
+from syncmem.model.instant import BEGINNING, FOREVER
+
+if TYPE_CHECKING:
+    from syncmem.replica.driver import Connection
+
+APPLICATION_ID: Final = 0x73796D65  # "syme", in the file's header
+SCHEMA_VERSION: Final = 1
+
+_TABLES: Final = """
+CREATE TABLE identity (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE logs (
+    no INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, device BLOB, incarnation BLOB, scope TEXT,
+    seq INTEGER NOT NULL DEFAULT 0, head BLOB, clock INTEGER NOT NULL DEFAULT 0, own INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE runs (position INTEGER PRIMARY KEY, count INTEGER NOT NULL, tx INTEGER NOT NULL, body BLOB NOT NULL);
+CREATE TABLE blocks (
+    log INTEGER, block INTEGER, cover BLOB NOT NULL, opening BLOB NOT NULL, PRIMARY KEY (log, block)) WITHOUT ROWID;
+CREATE TABLE transactions (
+    n INTEGER PRIMARY KEY, wall INTEGER NOT NULL, time INTEGER NOT NULL, era INTEGER NOT NULL,
+    fold_version INTEGER NOT NULL, touched BLOB NOT NULL);
+CREATE INDEX transactions_time ON transactions (era, time);
+
+CREATE TABLE slots (
+    id INTEGER PRIMARY KEY, scope TEXT NOT NULL, entity TEXT NOT NULL, predicate TEXT NOT NULL,
+    UNIQUE (entity, predicate, scope));
+CREATE INDEX slots_predicate ON slots (predicate);
+CREATE TABLE pages (
+    id INTEGER PRIMARY KEY, slot INTEGER NOT NULL, lane BLOB NOT NULL, first INTEGER NOT NULL, body BLOB NOT NULL,
+    carry BLOB NOT NULL, UNIQUE (slot, lane, first));
+CREATE TABLE beliefs (
+    slot INTEGER NOT NULL, lane BLOB NOT NULL, known_to INTEGER NOT NULL, valid_from INTEGER NOT NULL,
+    valid_to INTEGER NOT NULL, known_from INTEGER NOT NULL, value TEXT NOT NULL, trust INTEGER NOT NULL,
+    contested INTEGER NOT NULL, source INTEGER NOT NULL, claim INTEGER NOT NULL,
+    PRIMARY KEY (slot, lane, known_to, valid_from),
+    CHECK (valid_from < valid_to), CHECK (known_from < known_to)) WITHOUT ROWID;
+CREATE INDEX beliefs_contested ON beliefs (slot) WHERE contested = 1 AND known_to = 4611686018427387904;
+CREATE TABLE denials (slot INTEGER, position INTEGER, record BLOB NOT NULL, PRIMARY KEY (slot, position)) WITHOUT ROWID;
+CREATE TABLE links (
+    target INTEGER, source INTEGER, relation INTEGER NOT NULL, id BLOB NOT NULL, PRIMARY KEY (target, source, relation)
+) WITHOUT ROWID;
+CREATE TABLE batches (id INTEGER PRIMARY KEY, scope TEXT NOT NULL, name TEXT NOT NULL, UNIQUE (name, scope));
+CREATE TABLE members (
+    batch INTEGER, position INTEGER, count INTEGER NOT NULL, PRIMARY KEY (batch, position)) WITHOUT ROWID;
+CREATE TABLE withdrawals (batch INTEGER, position INTEGER, PRIMARY KEY (batch, position)) WITHOUT ROWID;
+CREATE TABLE definitions (position INTEGER PRIMARY KEY, scope TEXT NOT NULL, predicate TEXT NOT NULL);
+CREATE INDEX definitions_predicate ON definitions (predicate);
+CREATE TABLE predicates (
+    predicate TEXT, scope TEXT, settings TEXT NOT NULL, claim INTEGER NOT NULL, PRIMARY KEY (predicate, scope)
+) WITHOUT ROWID;
+CREATE TABLE clock_notes (
+    position INTEGER PRIMARY KEY, log INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+    offset INTEGER NOT NULL, stands INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE sources (id INTEGER PRIMARY KEY, kind TEXT, name TEXT);
+CREATE UNIQUE INDEX sources_pair ON sources (coalesce(kind, ''), coalesce(name, ''));
+"""
+
+DERIVED_TABLES: Final = (
+    *("slots", "pages", "beliefs", "denials", "links", "batches", "members", "withdrawals", "definitions"),
+    *("predicates", "clock_notes", "sources"),
+)
+
+
+def _moment(column: str) -> str:
+    """SQL for a readable time; NULL for unbounded."""
+    return (
+        f"CASE WHEN {column} IN ({BEGINNING}, {FOREVER}) THEN NULL "
+        f"ELSE strftime('%Y-%m-%dT%H:%M:%SZ', {column} / 1000000, 'unixepoch') END"
+    )
+
+
+_RECTANGLES: Final = (
+    "SELECT s.scope, s.entity, s.predicate, b.value, "
+    f"{_moment('b.valid_from')} AS valid_from, {_moment('b.valid_to')} AS valid_to, "
+    "b.known_from, nullif(b.known_to, 4611686018427387904) AS known_to, b.trust, b.contested, "
+    "o.kind AS source_kind, o.name AS source_id, b.claim, b.slot "
+    "FROM beliefs b JOIN slots s ON s.id = b.slot LEFT JOIN sources o ON o.id = b.source"
+)
+
+_VIEWS: Final = f"""
+CREATE VIEW belief_history AS {_RECTANGLES};
+CREATE VIEW current_beliefs AS {_RECTANGLES} WHERE b.known_to = {FOREVER};
+CREATE VIEW superseded_by AS
+    SELECT s.scope, s.entity, s.predicate, b.value, b.claim, next.value AS next_value, next.claim AS next_claim,
+        {_moment("b.valid_to")} AS at
+    FROM beliefs b
+    JOIN beliefs next ON next.slot = b.slot AND next.lane = b.lane AND next.known_to = {FOREVER}
+        AND next.valid_from = b.valid_to
+    JOIN slots s ON s.id = b.slot
+    WHERE b.known_to = {FOREVER} AND next.value <> b.value;
+CREATE VIEW arrivals AS
+    SELECT l.id AS log, r.position & {2**40 - 1} AS seq, r.count, r.tx, t.wall
+    FROM runs r JOIN logs l ON l.no = r.position >> 40 LEFT JOIN transactions t ON t.n = r.tx;
+"""
+
+
+def version(connection: Connection) -> int:
+    """The schema version of a file: 0 for a new one.
+
+    Raises:
+        NotAReplica: there is something in the file, and it is not ours.
+        NewerFile: a later version wrote it.
+    """
+    found = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    owner = int(connection.execute("PRAGMA application_id").fetchone()[0])
+    if owner != APPLICATION_ID:
+        empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+        if not empty or found or owner:
+            raise NotAReplica("the file is a database of something else; choose another path")
+        return 0
+    if found > SCHEMA_VERSION:
+        raise NewerFile(f"the file has version {found}, this syncmem reads up to {SCHEMA_VERSION}; upgrade syncmem")
+    return found
+
+
+def admit(connection: Connection) -> None:
+    """Refuse a file that is not ours or too new, before anything of it is changed."""
+    version(connection)
+
+
+def migrate(connection: Connection) -> None:
+    """Bring a file to the current version; inside the caller's write transaction."""
+    if version(connection) == SCHEMA_VERSION:
+        return
+    from sqlite_utils import Database  # slow to import, and needed only here
+
+    _migrations().apply(Database(connection))
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def _migrations() -> Any:
+    from sqlite_utils.migrations import Migrations
+
+    steps = Migrations("syncmem")
+
+    @steps()
+    def first_tables(db: Any) -> None:
+        for statement in (_TABLES + _VIEWS).split(";\n"):
+            if statement.strip():
+                db.execute(statement)
+
+    return steps

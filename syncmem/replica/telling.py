@@ -1,0 +1,243 @@
+"""Telling: beliefs, events, histories and reasons as the plain objects that callers get."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from syncmem.errors import NotFound
+from syncmem.model.event import (
+    Define,
+    Event,
+    Form,
+    Kind,
+    Retract,
+    Statement,
+    Undo,
+    readable,
+)
+from syncmem.model.instant import to_datetime
+from syncmem.model.record import (
+    DENIED,
+    DETACHED,
+    RETRACTED,
+    UNDONE,
+    WITHDRAWN,
+    Record,
+    Role,
+)
+from syncmem.model.value import NONE, decode, from_json
+from syncmem.replica.catalog import Slot
+from syncmem.replica.rectangles import Rectangle
+from syncmem.replica.replica import Replica
+from syncmem.results import Belief, Change, Grade, HistoryEntry, Source
+
+_VERBS: Final = {
+    Kind.CLAIM: "remember",
+    Kind.AFFIRM: "affirm",
+    Kind.END: "end",
+    Kind.DENY: "deny",
+    Kind.RETRACT: "retract",
+    Kind.WITHDRAW: "withdraw",
+    Kind.UNDO: "undo",
+    Kind.DEFINE: "define",
+    Kind.CLOCK_NOTE: "clock_note",
+    Kind.FRONTIER: "frontier",
+}
+_STATUS: Final = (
+    (UNDONE, "undone"),
+    (WITHDRAWN, "withdrawn"),
+    (RETRACTED, "retracted"),
+    (DENIED, "denied"),
+    (DETACHED, "detached"),
+)
+LOG_PREFIX_BYTES: Final = 6
+ID_PREFIX_BYTES: Final = 4
+
+
+class Telling:
+    """Turns positions and rectangles of one replica into results."""
+
+    def __init__(self, replica: Replica) -> None:
+        self._replica = replica
+
+    # -- beliefs ------------------------------------------------------------------------------------
+
+    def belief(self, slot: Slot, rectangle: Rectangle, grade: Grade = Grade.EXACT) -> Belief:
+        kind, name = self._replica.catalog.source(rectangle.source)
+        return Belief(
+            scope=slot.scope,
+            entity=slot.entity,
+            predicate=slot.predicate,
+            value=from_json(rectangle.value),
+            valid_from=to_datetime(rectangle.valid_from),
+            valid_to=to_datetime(rectangle.valid_to),
+            trust=rectangle.trust,
+            source=Source(kind, name),
+            contested=bool(rectangle.contested),
+            event=self.event_id(rectangle.claim),
+            grade=grade,
+        )
+
+    def value(self, record: Record) -> object:
+        """The value of a statement."""
+        return decode(record.value)
+
+    def change(self, rectangle: Rectangle) -> Change:
+        return Change(
+            from_json(rectangle.value),
+            to_datetime(rectangle.valid_from),
+            to_datetime(rectangle.valid_to),
+            self.event_id(rectangle.claim),
+        )
+
+    # -- event ids ----------------------------------------------------------------------------------
+
+    def event_id(self, position: int) -> str:
+        """The public name of an event: log, place, and the start of its hash, such as ``5f3a9c01b2d4-42-8be1d07c``."""
+        return str(self._replica.logs.ref(position))
+
+    def position(self, event_id: str) -> int:
+        """The position of a named event.
+
+        Raises:
+            NotFound: it is not known here, or the name is not one.
+        """
+        logs = self._replica.logs
+        try:
+            log_part, seq_part, hash_part = str(event_id).split("-")
+            prefix, seq, start = bytes.fromhex(log_part), int(seq_part), bytes.fromhex(hash_part)
+        except ValueError as error:
+            raise NotFound(f"{event_id!r} is no event id; take one from a receipt or from history()") from error
+        found = [log for log in logs.by_no.values() if log.id.startswith(prefix) and logs.holds(log.position(seq))]
+        for log in found:
+            position = log.position(seq)
+            if len(prefix) >= LOG_PREFIX_BYTES and start and logs.ref(position).id.startswith(start):
+                return position
+        raise NotFound(f"event {event_id} has not arrived here; sync or merge first, or check the id")
+
+    def device_id(self, device: bytes) -> str:
+        return device[:LOG_PREFIX_BYTES].hex()
+
+    # -- history ------------------------------------------------------------------------------------
+
+    def about(self, slot: Slot) -> list[int]:
+        """Positions of all events that concern a slot, in order of arrival."""
+        replica = self._replica
+        equality = replica.catalog.predicate(slot.scope, slot.predicate).equality
+        records = [*replica.fold.pages.records(slot.id, equality), *replica.fold.timelines.denials(slot.id, equality)]
+        positions = {record.position for record in records}
+        waiting = list(positions)
+        while waiting:
+            position = waiting.pop()
+            actor = replica.fold.references.actor(position)
+            naming = [source for _, source in replica.fold.references.links_to(position)]
+            if actor is not None and actor.batch is not None:
+                naming += replica.fold.references.withdrawals(actor.batch)
+            new = set(naming) - positions
+            positions |= new
+            waiting += sorted(new)
+        sql = "SELECT position FROM definitions WHERE predicate = ?"
+        positions |= {row[0] for row in replica.db.execute(sql, (slot.predicate,)).fetchall()}
+        return sorted(positions, key=lambda position: (replica.logs.arrival(position), position))
+
+    def entry(self, position: int, slot: Slot | None = None) -> HistoryEntry:
+        """One event, with its status and, for a slot, what its arrival did there."""
+        replica = self._replica
+        event = replica.logs.event(position)
+        payload = readable(event)
+        n = replica.logs.arrival(position)
+        time = replica.db.execute("SELECT time FROM transactions WHERE n = ?", (n,)).fetchone()
+        clock = replica.clocks.corrected(position, event.hlc)
+        return HistoryEntry(
+            event=self.event_id(position),
+            verb=_VERBS.get(Kind(event.kind), "unknown") if event.kind in list(Kind) else "unknown",
+            **self._said(position, event, payload),
+            batch=getattr(payload, "batch", None),
+            device=self.device_id(replica.logs.key_of(position).device),
+            asserted_at=to_datetime(clock),
+            arrived_at=to_datetime(time[0]) if time else None,
+            known=n,
+            status=self.status(position, payload),
+            effect="" if slot is None else self._effect(slot, n),
+            names=tuple(str(ref) for ref in _named(payload)),
+        )
+
+    def _said(self, position: int, event: Event, payload: Any) -> dict[str, Any]:
+        """The fields of an entry that tell what was said."""
+        found = self._replica.fold.record_at(position)
+        extra = getattr(payload, "extra", None) or {}
+        span = extra.get("span")
+        source = Source(
+            getattr(payload, "source_kind", None),
+            getattr(payload, "source_id", None),
+            extra.get("episode"),
+            (span[0], span[1]) if type(span) is list and len(span) == 2 else None,
+        )
+        said: dict[str, Any] = {"value": None, "form": None, "valid_from": None, "valid_to": None, "observed_at": None}
+        if found is not None:
+            record = found[1]
+            said = {
+                "value": decode(record.value),
+                "form": _form(payload, record),
+                "valid_from": to_datetime(record.start),
+                "valid_to": to_datetime(record.stop) if record.role <= Role.TEMPORARY else None,
+                "observed_at": to_datetime(record.observed_at),
+            }
+        elif isinstance(payload, Define):
+            said["value"] = dict(payload.settings)
+        return {**said, "trust": getattr(payload, "trust", 0), "source": source}
+
+    def status(self, position: int, payload: Any) -> str:
+        """ "live", or what took an event back."""
+        if payload is None:
+            return "unreadable"
+        flags = self._replica.fold.liveness.status(position)
+        if isinstance(payload, Statement) and self._replica.fold.is_denied(position):
+            flags |= DENIED if self._replica.logs.event(position).kind in (Kind.CLAIM, Kind.AFFIRM) else 0
+        return next((word for bit, word in _STATUS if flags & bit), "live")
+
+    def _effect(self, slot: Slot, n: int) -> str:
+        """What transaction ``n`` changed in a slot, in words."""
+        columns = "valid_from, valid_to, value, trust, contested, source, claim"
+        sql = f"SELECT {columns} FROM beliefs WHERE slot = ? AND {{}} = ? ORDER BY valid_from"
+        begun = [Rectangle(*row) for row in self._replica.db.execute(sql.format("known_from"), (slot.id, n)).fetchall()]
+        closed = [Rectangle(*row) for row in self._replica.db.execute(sql.format("known_to"), (slot.id, n)).fetchall()]
+        return effect(closed, begun)
+
+
+def effect(closed: Sequence[Rectangle], begun: Sequence[Rectangle]) -> str:
+    """Beliefs that were closed and begun, in one sentence."""
+    parts = [f"{_shown(r)} holds {_span(r)}" for r in begun]
+    still = {r.value for r in begun}
+    parts += [f"{_shown(r)} no longer holds {_span(r)}" for r in closed if r.value not in still]
+    return "; ".join(parts) if parts else "changed nothing that is believed"
+
+
+def _shown(rectangle: Rectangle) -> str:
+    value = from_json(rectangle.value)
+    return "none" if value is NONE else str(value)
+
+
+def _span(rectangle: Rectangle) -> str:
+    start, end = to_datetime(rectangle.valid_from), to_datetime(rectangle.valid_to)
+    begin = "from the beginning" if start is None else f"from {start:%Y-%m-%d}"
+    return begin if end is None else f"{begin} to {end:%Y-%m-%d}"
+
+
+def _form(payload: Any, record: Record) -> str:
+    if record.role == Role.TEMPORARY:
+        return "temporary"
+    if record.role == Role.PERIOD:
+        return "period"
+    return "change" if payload.form == Form.CHANGE else "state"
+
+
+def _named(payload: Any) -> list[Any]:
+    if isinstance(payload, Retract):
+        return list(payload.refs)
+    if isinstance(payload, Undo):
+        return [payload.ref]
+    if isinstance(payload, Statement):
+        return list(payload.refs or ())
+    return []

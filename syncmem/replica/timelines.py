@@ -1,0 +1,210 @@
+"""Folding one slot: from new records and new status flags to pages and rectangles.
+
+Rules: a single-valued slot is one lane; a many-valued one has a lane for each value, and values do not
+interact.  "Known to have none" interacts with all: once a many-valued slot holds such a statement,
+it goes to every lane and every statement goes to its lane, so that each lane is still a plain fold.
+A lane shows only its own value; where any value is shown, "none" is passed over when read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Final
+
+from syncmem.codec import pack_flat, unpack
+from syncmem.model.instant import BEGINNING, FOREVER
+from syncmem.model.liveness import denied
+from syncmem.model.predicate import Predicate
+from syncmem.model.record import BY_DENIAL, DENIED, STORED_FIELDS, Record, Role
+from syncmem.model.value import NONE, Equality, encode, key
+from syncmem.replica.catalog import Catalog, Slot
+from syncmem.replica.connection import Database
+from syncmem.replica.pages import Pages, Swept, Update, updated
+from syncmem.replica.rectangles import Change, Rectangles
+
+SINGLE: Final = b""  # the lane of a single-valued slot
+NONE_KEY: Final = encode(NONE)
+
+
+def lane_of(value_key: bytes) -> bytes:
+    """The lane of a value in a many-valued slot."""
+    return sha256(value_key).digest()[:16]
+
+
+NONE_LANE: Final = lane_of(NONE_KEY)
+
+
+@dataclass(slots=True)
+class Work:
+    """What a transaction has to do in one slot."""
+
+    new: list[Record] = field(default_factory=list)
+    updates: dict[int, Update] = field(default_factory=dict)  # by position
+    denials_changed: bool = False
+    rebuild: bool = False  # its definition or the clocks of its statements changed
+
+
+class Timelines:
+    """Keeps the pages and rectangles of slots; reads and writes the table ``denials``."""
+
+    def __init__(self, database: Database, catalog: Catalog, pages: Pages, rectangles: Rectangles) -> None:
+        self._db = database
+        self._catalog = catalog
+        self._pages = pages
+        self._rectangles = rectangles
+
+    def fold(
+        self, n: int, slot: Slot, work: Work, resettled: Callable[[Record, Slot], Record]
+    ) -> tuple[list[Change], list[int]]:
+        """Do the work of one slot; what changed, and the claims that became or ceased to be denied.
+
+        ``resettled`` computes a record anew from its event (used where clocks or definitions changed).
+        """
+        definition = self._catalog.predicate(slot.scope, slot.predicate)
+        denials = [denial for denial in self.denials(slot.id, definition.equality) if denial.live]
+        turned: list[int] = []
+        if work.denials_changed:
+            turned = self._judge_again(slot, definition, work, denials)
+        work.new = [self._judged(record, work, denials) for record in work.new]
+        if definition.many and any(record.key == NONE_KEY for record in work.new):
+            work.rebuild = True
+        if work.rebuild:
+            return self._rebuild(n, slot, definition, work, resettled), turned
+        changes: list[Change] = []
+        for lane, (new, updates) in self._by_lane(slot.id, definition, work).items():
+            changes += self._fold_lane(n, slot.id, lane, definition.equality, new, updates)
+        return changes, turned
+
+    # -- denials ------------------------------------------------------------------------------------
+
+    def denials(self, slot: int, equality: Equality) -> list[Record]:
+        """The denials of a slot, dead ones too."""
+        rows = self._db.execute("SELECT record FROM denials WHERE slot = ? ORDER BY position", (slot,)).fetchall()
+        return [self._pages.record(unpack(row[0]), equality) for row in rows]
+
+    def store_denial(self, slot: int, record: Record) -> None:
+        row = (slot, record.position, pack_flat(list(record[:STORED_FIELDS])))
+        self._db.execute("INSERT OR REPLACE INTO denials VALUES (?, ?, ?)", row)
+
+    def _judged(self, record: Record, work: Work, denials: list[Record]) -> Record:
+        """A new record with its status: by reference, and by the denials of its slot."""
+        record = updated(record, work.updates.pop(record.position, None))
+        if denials and record.role <= Role.TEMPORARY:
+            record = record._replace(flags=record.flags | denied(record, denials))
+        return record
+
+    def _judge_again(self, slot: Slot, definition: Predicate, work: Work, denials: list[Record]) -> list[int]:
+        """The denials changed: look at every claim again; those that turned."""
+        turned = []
+        for record in self._pages.records(slot.id, definition.equality):
+            if record.role > Role.TEMPORARY:
+                continue
+            bits = denied(record, denials)
+            if bits != record.flags & BY_DENIAL:
+                earlier = work.updates.get(record.position)
+                mask, more = (earlier.mask, earlier.bits) if earlier else (0, 0)
+                work.updates[record.position] = Update(record.start, record.value, BY_DENIAL | mask, bits | more)
+                if (bits ^ record.flags) & DENIED:
+                    turned.append(record.position)
+        return turned
+
+    # -- lanes --------------------------------------------------------------------------------------
+
+    def _by_lane(
+        self, slot: int, definition: Predicate, work: Work
+    ) -> dict[bytes, tuple[list[Record], dict[int, Update]]]:
+        """The work of a slot, lane by lane."""
+        if not definition.many:
+            return {SINGLE: (work.new, work.updates)}
+        result: dict[bytes, tuple[list[Record], dict[int, Update]]] = {}
+        lanes = _Lanes(self._pages, slot)
+        for record in work.new:
+            for lane in lanes.of(record.key):
+                if lane not in result:
+                    result[lane] = (lanes.nones_for(lane, definition.equality), {})
+                result[lane][0].append(record)
+        for position, update in work.updates.items():
+            for lane in lanes.of(key(update.value, definition.equality)):
+                result.setdefault(lane, ([], {}))[1][position] = update
+        return dict(sorted(result.items()))
+
+    def _fold_lane(
+        self, n: int, slot: int, lane: bytes, equality: Equality, new: list[Record], updates: dict[int, Update]
+    ) -> Iterable[Change]:
+        shown = shown_in(lane)
+        for swept in self._pages.apply(slot, lane, equality, new, updates):
+            change = self._rectangles.replace(n, slot, lane, swept, shown)
+            if change is not None:
+                yield change
+
+    def _rebuild(
+        self, n: int, slot: Slot, definition: Predicate, work: Work, resettled: Callable[[Record, Slot], Record]
+    ) -> list[Change]:
+        """Fold a slot from its statements alone."""
+        lanes = self._pages.lanes(slot.id)
+        kept = [updated(r, work.updates.get(r.position)) for r in self._pages.records(slot.id, definition.equality)]
+        records = [resettled(record, slot) for record in [*kept, *work.new]]
+        self._pages.drop(slot.id)
+        spread = spread_over_lanes(records, definition.many)
+        changes: list[Change] = []
+        for lane in sorted({*lanes, *spread}):
+            changes += self._fold_lane(n, slot.id, lane, definition.equality, spread.get(lane, []), {})
+            if lane not in spread:
+                emptied = self._rectangles.replace(n, slot.id, lane, _NOTHING, shown_in(lane))
+                changes += [emptied] if emptied else []
+        return changes
+
+
+class _Lanes:
+    """The lanes of a many-valued slot, read at most once."""
+
+    def __init__(self, pages: Pages, slot: int) -> None:
+        self._pages = pages
+        self._slot = slot
+        self._all: list[bytes] | None = None
+
+    def of(self, value_key: bytes) -> list[bytes]:
+        """The lanes that a statement about a value belongs to."""
+        if value_key == NONE_KEY:
+            return self._existing()
+        lane = lane_of(value_key)
+        return [lane, NONE_LANE] if NONE_LANE in self._existing() else [lane]
+
+    def nones_for(self, lane: bytes, equality: Equality) -> list[Record]:
+        """The statements of "none" that a lane begins with when it is new."""
+        if NONE_LANE not in self._existing() or lane in self._existing():
+            return []
+        return [r for r in self._pages.records(self._slot, equality, NONE_LANE) if r.key == NONE_KEY]
+
+    def _existing(self) -> list[bytes]:
+        if self._all is None:
+            self._all = self._pages.lanes(self._slot)
+        return self._all
+
+
+def spread_over_lanes(records: list[Record], many: bool) -> dict[bytes, list[Record]]:
+    """All statements of a slot, lane by lane."""
+    if not many:
+        return {SINGLE: records} if records else {}
+    nones = [record for record in records if record.key == NONE_KEY]
+    result: dict[bytes, list[Record]] = {}
+    for record in records:
+        if record.key != NONE_KEY:
+            result.setdefault(lane_of(record.key), list(nones)).append(record)
+    if nones:
+        result[NONE_LANE] = list(records)
+    return result
+
+
+def shown_in(lane: bytes) -> Callable[[Record], bool]:
+    """Which winners are beliefs of a lane."""
+    if lane == SINGLE:
+        return lambda winner: True
+    if lane == NONE_LANE:
+        return lambda winner: winner.key == NONE_KEY
+    return lambda winner: winner.key != NONE_KEY
+
+
+_NOTHING: Final = Swept(BEGINNING, FOREVER, [], None)

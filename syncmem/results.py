@@ -1,0 +1,269 @@
+"""What reading and writing return: plain frozen objects, nothing to close, safe to keep and to share.
+
+Times are aware ``datetime`` objects in UTC; None means unbounded or not stated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import date, datetime
+from enum import StrEnum
+from typing import Any
+
+from syncmem.model.value import NONE
+
+
+class Decision(StrEnum):
+    """What a write came to, on this device, when it was written."""
+
+    ADD = "ADD"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    NOOP = "NOOP"
+    CONTESTED = "CONTESTED"
+
+
+class Grade(StrEnum):
+    """How far an answer about another device can be relied on."""
+
+    EXACT = "exact"
+    PROVISIONAL = "provisional"  # that device may have learned more since it was last heard of
+    PARTIAL = "partial"  # some of what it held has not arrived here
+    REDACTED = "redacted"  # some of what it held was erased
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a statement comes from.
+
+    Attributes:
+        kind: such as "user", "document", "integration", "model".
+        id: which one: an account, a file, a model's name.
+        episode: the conversation or document it was taken from.
+        span: the place in the episode, as (start, end) in characters.
+    """
+
+    kind: str | None = None
+    id: str | None = None
+    episode: str | None = None
+    span: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """One value that holds over ``[valid_from, valid_to)``.
+
+    Attributes:
+        value: the value as stated; ``NONE`` where it is known that there is none.
+        trust: 0..100, of the statement that wins.
+        source: kind and id of that statement's source (``why`` knows the episode and span).
+        contested: something else claims to know better, and lost by trust or by a tie.
+        event: the id of a claim that says so: the one that wins where this part of the belief begins.
+        grade: how far an answer about another device can be relied on.
+    """
+
+    scope: str
+    entity: str
+    predicate: str
+    value: Any
+    valid_from: datetime | None
+    valid_to: datetime | None
+    trust: int
+    source: Source
+    contested: bool
+    event: str
+    grade: Grade = Grade.EXACT
+
+    @property
+    def is_none(self) -> bool:
+        """Whether it is known that there is none."""
+        return self.value is NONE
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON types: times as RFC 3339 text, NONE as None."""
+        return _as_dict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline(Sequence[Belief]):
+    """The beliefs about one slot in order of valid time; equal neighbours are one."""
+
+    scope: str
+    entity: str
+    predicate: str
+    beliefs: tuple[Belief, ...]
+
+    def __len__(self) -> int:
+        return len(self.beliefs)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.beliefs[index]
+
+    def __iter__(self) -> Iterator[Belief]:
+        return iter(self.beliefs)
+
+    def at(self, when: datetime) -> tuple[Belief, ...]:
+        """The beliefs that hold at an aware moment."""
+        return tuple(
+            belief
+            for belief in self.beliefs
+            if (belief.valid_from is None or belief.valid_from <= when)
+            and (belief.valid_to is None or when < belief.valid_to)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A belief that a write began or ended."""
+
+    value: Any
+    valid_from: datetime | None
+    valid_to: datetime | None
+    event: str
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a write did, as this device saw it; the fold decides on every device what holds.
+
+    Attributes:
+        decision: ADD, UPDATE, DELETE, NOOP or CONTESTED.
+        event: the id of the event that was written.
+        closed: beliefs that are no longer held as they were.
+        opened: beliefs that are held now.
+        lost_to: the belief that stands against what was written, if it did not win.
+        why: one sentence.
+        known: this device's transaction number.
+        undeclared: the predicate was never defined (it is treated as many-valued).
+    """
+
+    decision: Decision
+    event: str
+    closed: tuple[Change, ...]
+    opened: tuple[Change, ...]
+    lost_to: Belief | None
+    why: str
+    known: int
+    undeclared: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON types."""
+        return _as_dict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """One event about a slot.
+
+    Attributes:
+        event: its id; ``verb``: remember, affirm, end, deny, retract, withdraw, undo, define, clock_note.
+        status: "live", or what took it back: "undone", "withdrawn", "retracted", "denied", "detached", "unreadable".
+        effect: what its arrival did here, in words.
+        asserted_at: the writer's clock, corrected for known errors; ``arrived_at``: when it arrived here.
+        names: ids of the events that it refers to.
+    """
+
+    event: str
+    verb: str
+    value: Any
+    form: str | None
+    valid_from: datetime | None
+    valid_to: datetime | None
+    observed_at: datetime | None
+    trust: int
+    source: Source
+    batch: str | None
+    device: str
+    asserted_at: datetime | None
+    arrived_at: datetime | None
+    known: int
+    status: str
+    effect: str
+    names: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON types."""
+        return _as_dict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why something is believed.
+
+    Attributes:
+        winner: the statement that wins at the moment asked about.
+        supports: other live statements of the same value that cover it.
+        lost: live statements of other values, each with the reason why it does not hold there.
+        taken_back: statements that were undone, withdrawn, retracted or denied, with the reason.
+        text: all of it in a few sentences.
+    """
+
+    belief: Belief | None
+    winner: HistoryEntry | None
+    supports: tuple[HistoryEntry, ...]
+    lost: tuple[tuple[HistoryEntry, str], ...]
+    taken_back: tuple[tuple[HistoryEntry, str], ...]
+    text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON types."""
+        return _as_dict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class MergeReport:
+    """What a merge or an import brought.
+
+    Attributes:
+        events: how many events were new; ``claims_changed``: how many slots believe something else now.
+        transactions: in how many transactions they were taken in.
+        slots: (scope, entity, predicate) of the slots that changed.
+    """
+
+    events: int
+    transactions: int
+    slots: tuple[tuple[str, str, str], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON types."""
+        return _as_dict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A slot believes something else now."""
+
+    scope: str
+    entity: str
+    predicate: str
+    known: int
+
+
+@dataclass(frozen=True, slots=True)
+class Doctor:
+    """The state of a replica and of what it stands on; ``problems`` is empty when all is well."""
+
+    facts: dict[str, Any]
+    problems: tuple[str, ...] = field(default=())
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON types."""
+        return _as_dict(self)
+
+
+def _as_dict(result: Any) -> dict[str, Any]:
+    return {name: _plain(value) for name, value in asdict(result).items()}
+
+
+def _plain(value: Any) -> Any:
+    """Nested results as JSON types."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, date):
+        return value.isoformat()
+    return None if value is NONE else value

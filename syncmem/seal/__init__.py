@@ -1,0 +1,1 @@
+"""The one door to cryptographic keys. Randomness is an argument everywhere."""

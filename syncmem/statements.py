@@ -1,0 +1,314 @@
+"""From the caller's words to a statement: the choice of state, change, period or temporary, and all defaults.
+
+Rules: every default is settled here, on the writing device, and stored in the event, so that a later
+version or another time zone cannot read it differently; input that makes no sense is refused before
+anything is written, and the message ends with the next step.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta, tzinfo
+from typing import Any, Final
+
+from syncmem.codec import unpack
+from syncmem.errors import InvalidInput, NotCanonical
+from syncmem.model import instant
+from syncmem.model.event import TRUST_MAX, Form, Ref, Statement, Then
+from syncmem.model.instant import Moment, parse, parse_duration
+from syncmem.model.predicate import Predicate
+from syncmem.model.value import encode
+from syncmem.results import Source
+
+When = datetime | date | str
+NAME_BYTES_MAX: Final = 1024  # entity, predicate, scope, batch and source names: keys, not texts
+REASON_BYTES_MAX: Final = 8 * 1024
+TRUST_TIERS: Final = {"user": 90, "integration": 70, "document": 50, "inference": 30}
+UNDATED: Final = "undated"  # observed_at of a document whose date nobody knows
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a verb was given about who speaks and when; the same for every verb."""
+
+    scope: str
+    trust: int
+    source: Source
+    observed_at: int | None
+    batch: str | None
+    reason: str | None
+    zone: str | tzinfo | None
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """The optional fields of the event."""
+        span = self.source.span
+        found = {
+            "episode": self.source.episode,
+            "span": None if span is None else [span[0], span[1]],
+            "reason": self.reason,
+            "zone": self.zone if isinstance(self.zone, str) else None,
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def words(
+    *,
+    scope: str,
+    trust: int | str | None,
+    source: Source | str | None,
+    observed_at: When | None,
+    batch: str | None,
+    reason: str | None,
+    zone: str | tzinfo | None,
+    trust_default: int = TRUST_TIERS["user"],
+) -> Words:
+    """Check and settle what all verbs have in common."""
+    given = Source(kind=source) if isinstance(source, str) else source or Source()
+    if not isinstance(given, Source):
+        raise InvalidInput(
+            f"source is a Source or its kind as text, not {type(source).__name__}; pass Source(kind=...)"
+        )
+    given = Source(
+        None if given.kind is None else name("source kind", given.kind),
+        None if given.id is None else name("source id", given.id),
+        None if given.episode is None else name("episode", given.episode),
+        span_of(given.span),
+    )
+    return Words(
+        scope=name("scope", scope),
+        trust=trust_default if trust is None else trust_of(trust),
+        source=given,
+        observed_at=_observed(observed_at, given, zone),
+        batch=None if batch is None else name("batch", batch),
+        reason=None if reason is None else text("reason", reason, REASON_BYTES_MAX),
+        zone=zone,
+    )
+
+
+def _observed(observed_at: When | None, source: Source, zone: str | tzinfo | None) -> int | None:
+    if observed_at == UNDATED:
+        return instant.EARLIEST
+    if observed_at is None:
+        if source.kind == "document":
+            raise InvalidInput("a document's statement needs the document's date; pass observed_at= (or 'undated')")
+        return None
+    return parse(observed_at, zone=zone).earliest
+
+
+def name(what: str, value: str) -> str:
+    """A key as it is stored: NFC, not empty, bounded."""
+    checked = text(what, value, NAME_BYTES_MAX)
+    if not checked.strip():
+        raise InvalidInput(f"{what} is empty; give it a name")
+    return unicodedata.normalize("NFC", checked)
+
+
+def text(what: str, value: str, bytes_max: int) -> str:
+    """Text within a limit that can be written as UTF-8."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{what} is text, not {type(value).__name__}; pass a str")
+    try:
+        size = len(value.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"{what} holds half of a surrogate pair; repair the text first") from error
+    if size > bytes_max:
+        raise InvalidInput(f"{what} takes {size} bytes, at most {bytes_max} fit; shorten it")
+    return value
+
+
+def trust_of(trust: int | str) -> int:
+    """A trust from 0 to 100, or that of a named tier."""
+    if isinstance(trust, str):
+        if trust not in TRUST_TIERS:
+            raise InvalidInput(f"there is no trust tier {trust!r}; use {', '.join(TRUST_TIERS)} or 0 to 100")
+        return TRUST_TIERS[trust]
+    if isinstance(trust, bool) or not isinstance(trust, int) or not 0 <= trust <= TRUST_MAX:
+        raise InvalidInput(f"trust is 0 to {TRUST_MAX}, not {trust!r}; use {', '.join(TRUST_TIERS)} or a number")
+    return trust
+
+
+def span_of(span: tuple[int, int] | None) -> tuple[int, int] | None:
+    """A place in an episode: (start, end) in characters."""
+    if span is None:
+        return None
+    try:
+        start, end = span
+        sound = 0 <= start <= end < 2**40 and type(start) is int and type(end) is int
+    except (TypeError, ValueError):
+        sound = False
+    if not sound:
+        raise InvalidInput(f"span is (start, end) in characters, not {span!r}; pass two ordered numbers")
+    return (start, end)
+
+
+def value_of(value: object) -> Any:
+    """A claim's value as plain data for the event; refuses what a claim cannot hold."""
+    try:
+        return unpack(encode(value))
+    except NotCanonical as error:
+        raise InvalidInput(f"the value cannot be stored: {error}") from error
+
+
+def duration_of(duration: timedelta | str | None) -> int | None:
+    return None if duration is None else parse_duration(duration)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """When a claim holds, as the caller said it."""
+
+    since: When | None = None
+    changed_on: When | None = None
+    until: When | None = None
+    valid_to: When | None = None
+    then: str | None = None
+    expires_at: When | None = None
+    ttl: timedelta | str | None = None
+    stale_after: timedelta | str | None = None
+    stale_trust: int | str | None = None
+    precision: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def plain(self) -> bool:
+        """Whether neither start nor end is given."""
+        given = (self.since, self.changed_on, self.until, self.valid_to, self.expires_at)
+        return all(part is None for part in given)
+
+
+def claim(
+    entity: str,
+    predicate: str,
+    value: object,
+    said: Words,
+    bounds: Bounds,
+    definition: Predicate,
+    now: int,
+    corrects: list[Ref] | None = None,
+) -> Statement:
+    """The statement of a claim. ``now``: the writer's clock, for what depends on it."""
+    start, latest = _start(bounds, said.zone)
+    stop = _stop(bounds, said.zone)
+    seen = now if said.observed_at is None else min(said.observed_at, now)
+    then = _then(bounds, definition, stop, seen)
+    if then == Then.VACATE and start is None:
+        raise InvalidInput(
+            "a period needs its start; pass since= beside until=, or then='resume' for a temporary state"
+        )
+    if stop is not None and stop <= (seen if start is None else start):
+        raise InvalidInput("the claim would end before it starts; check since=, until= and observed_at=")
+    extra = said.extra | bounds.precision | (_ageing(bounds, definition) if stop is None else {})
+    return Statement(
+        entity=name("entity", entity),
+        predicate=name("predicate", predicate),
+        value=value_of(value),
+        form=Form.CHANGE if bounds.changed_on is not None else Form.STATE,
+        observed_at=said.observed_at,
+        start=start,
+        start_latest=latest,
+        stop=stop,
+        then=then,
+        trust=said.trust,
+        source_kind=said.source.kind,
+        source_id=said.source.id,
+        batch=said.batch,
+        refs=corrects,
+        extra=extra or None,
+    )
+
+
+def ending(
+    entity: str, predicate: str, value: object, said: Words, at: When | None, change: bool, named: list[Ref] | None
+) -> Statement:
+    """The statement that a value no longer holds ("state") or stopped holding at a known time ("change")."""
+    if change and at is None:
+        raise InvalidInput("an end by a change needs its date; pass at=, or leave changed=False for 'no longer'")
+    moment = None if at is None else parse(at, zone=said.zone)
+    return _bare(entity, predicate, value, said)._replace(
+        form=Form.CHANGE if change else Form.STATE,
+        start=None if moment is None else moment.earliest,
+        refs=named,
+        extra=(said.extra | _precision("start", moment)) or None,
+    )
+
+
+def denial(entity: str, predicate: str, value: object, said: Words) -> Statement:
+    """The statement that a value was never true."""
+    return _bare(entity, predicate, value, said)
+
+
+def _bare(entity: str, predicate: str, value: object, said: Words) -> Statement:
+    return Statement(
+        entity=name("entity", entity),
+        predicate=name("predicate", predicate),
+        value=value_of(value),
+        form=Form.STATE,
+        observed_at=said.observed_at,
+        start=None,
+        start_latest=None,
+        stop=None,
+        then=Then.OPEN,
+        trust=said.trust,
+        source_kind=said.source.kind,
+        source_id=said.source.id,
+        batch=said.batch,
+        refs=None,
+        extra=said.extra or None,
+    )
+
+
+def _start(bounds: Bounds, zone: str | tzinfo | None) -> tuple[int | None, int | None]:
+    """The earliest instant of the start, and the latest one it may mean."""
+    if bounds.since is not None and bounds.changed_on is not None:
+        raise InvalidInput("since= is for a state, changed_on= for a change; pass one of them")
+    when = bounds.since if bounds.changed_on is None else bounds.changed_on
+    if when is None:
+        return None, None
+    moment = parse(when, zone=zone)
+    bounds.precision.update(_precision("start", moment))
+    return moment.earliest, moment.latest - 1 if moment.latest > moment.earliest else None
+
+
+def _stop(bounds: Bounds, zone: str | tzinfo | None) -> int | None:
+    """The first instant at which the claim no longer holds."""
+    if bounds.until is not None and bounds.valid_to is not None:
+        raise InvalidInput("until= is inclusive, valid_to= exclusive; pass one of them")
+    stops = []
+    if bounds.until is not None:
+        moment = parse(bounds.until, zone=zone)
+        bounds.precision.update(_precision("stop", moment))
+        stops.append(moment.latest)
+    stops += [parse(when, zone=zone).earliest for when in (bounds.valid_to, bounds.expires_at) if when is not None]
+    return min(stops, default=None)
+
+
+def _then(bounds: Bounds, definition: Predicate, stop: int | None, seen: int) -> Then:
+    if bounds.then not in (None, "resume", "vacate"):
+        raise InvalidInput(f"then cannot be {bounds.then!r}; use 'resume' (the older value returns) or 'vacate'")
+    if stop is None:
+        if bounds.then is not None:
+            raise InvalidInput("then= says what follows the end; pass until= or expires_at= with it")
+        return Then.OPEN
+    chosen = bounds.then or ("resume" if bounds.expires_at is not None else definition.then)
+    if chosen is None:
+        chosen = "resume" if stop > seen else "vacate"
+    return Then.RESUME if chosen == "resume" else Then.VACATE
+
+
+def _ageing(bounds: Bounds, definition: Predicate) -> dict[str, Any]:
+    """How an open claim lapses or ages: as said here, else as its predicate is defined."""
+    ttl = duration_of(bounds.ttl) or definition.ttl
+    stale_after = duration_of(bounds.stale_after) or definition.stale_after
+    result: dict[str, Any] = {} if ttl is None else {"ttl": ttl}
+    if stale_after is not None:
+        given = definition.stale_trust if bounds.stale_trust is None else trust_of(bounds.stale_trust)
+        result |= {"stale_after": stale_after, "stale_trust": given}
+    return result
+
+
+def _precision(which: str, moment: Moment | None) -> dict[str, Any]:
+    """How precisely a date was stated, kept for showing it as it was said."""
+    if moment is None or moment.latest == moment.earliest:
+        return {}
+    return {f"{which}_precision": moment.precision + moment.qualifier}
