@@ -39,6 +39,7 @@ class Asking(Opened):
             valid_at: when the fact should hold in the world; unsaid: now.
             known_at: what this device believed then: a time, or a transaction number from a receipt.
             asserted_by: only what had been recorded anywhere by then; not together with ``known_at``.
+                Like ``known_at`` it includes the whole of a day, month or second that is named.
             device: what that device believed (at ``known_at``, or when last heard of), by its own notes;
                 ``belief.grade`` says how sure that is.
 
@@ -195,7 +196,7 @@ class Asking(Opened):
         if asserted_by is not None:
             if known_at is not None or device is not None:
                 raise InvalidInput("asserted_by= is an axis of its own; pass it without known_at= and device=")
-            return self._reading.folded(slot, self._reading.asserted_by(self._moment(asserted_by, zone))), Grade.EXACT
+            return self._reading.folded(slot, self._reading.asserted_by(self._through(asserted_by, zone))), Grade.EXACT
         if device is not None:
             return self._of_device(slot, device, known_at, zone)
         n = None if known_at is None else self._transaction(known_at, zone)
@@ -206,7 +207,7 @@ class Asking(Opened):
     ) -> tuple[list[Placed], Grade]:
         if isinstance(known_at, int):
             raise InvalidInput("a transaction number belongs to this device; pass a time as known_at= with device=")
-        time = _FAR_FUTURE if known_at is None else self._moment(known_at, zone)
+        time = _FAR_FUTURE if known_at is None else self._through(known_at, zone)
         visible, grade = self._reading.held_by(self._device_key(device), slot.scope, time)
         return self._reading.folded(slot, visible), grade
 
@@ -223,7 +224,7 @@ class Asking(Opened):
     def _transaction(self, known_at: When | int, zone: str | tzinfo | None) -> int:
         if isinstance(known_at, int):
             return known_at
-        return self._reading.transaction_at(self._moment(known_at, zone))
+        return self._reading.transaction_at(self._through(known_at, zone))
 
     def _instant_of(self, about: Belief | str, valid_at: When | None, zone: str | tzinfo | None) -> int:
         if valid_at is not None:

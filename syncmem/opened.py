@@ -87,7 +87,13 @@ class Opened:
             yield
 
     def _moment(self, when: When, zone: str | tzinfo | None = None) -> int:
+        """The first instant of what was stated."""
         return parse(when, zone=self._zone if zone is None else zone).earliest
+
+    def _through(self, when: When, zone: str | tzinfo | None = None) -> int:
+        """The last instant of what was stated: "known on that day" includes the day."""
+        moment = parse(when, zone=self._zone if zone is None else zone)
+        return max(moment.earliest, moment.latest - 1)
 
     def _now(self) -> int:
         return self._environment.clock.now()

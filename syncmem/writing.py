@@ -178,35 +178,35 @@ class Writing(Opened):
     ) -> Receipt:
         """Claims (by id) or a whole batch (by name) were mistakes; what they superseded comes back.
 
-        A withdrawn batch takes everything of it along, also what arrives later.
+        ``retract(id, ...)`` retracts claims, ends or denials; with ``batch=`` the retraction itself is part of
+        that batch.  ``retract(batch=name)`` withdraws everything of the batch, also what arrives later.
 
         Raises:
-            NotFound: an event is not known here.
-            InvalidInput: neither or both were named, or the events are not all of one scope.
+            NotFound: an event, or anything of the batch, is not known here.
+            InvalidInput: nothing was named, or the events are not all of one scope.
         """
-        if bool(events) == (batch is not None):
-            raise InvalidInput("retract names events or one batch; pass event ids, or batch=")
+        if not events and batch is None:
+            raise InvalidInput("retract names events or a batch; pass event ids, or batch=")
         said = self._words(
             scope=scope or VAULT, trust=trust, source=source, observed_at=None, batch=batch, reason=reason, zone=None
         )
-        if batch is not None:
-            return self._withdraw(said, batch, scope)
+        if not events:
+            return self._withdraw(said, scope)
         with self._lock, self._replica.transaction():
             positions = [self._telling.position(event) for event in events]
             refs = [self._replica.logs.ref(position) for position in positions]
-            payload = Retract(refs, said.trust, said.source.kind, said.source.id, None, said.extra or None)
+            payload = Retract(refs, said.trust, said.source.kind, said.source.id, said.batch, said.extra or None)
             return self._write(self._one_scope(positions), Kind.RETRACT, payload)
 
-    def _withdraw(self, said: Words, batch: str, scope: str | None) -> Receipt:
+    def _withdraw(self, said: Words, scope: str | None) -> Receipt:
+        assert said.batch is not None
         with self._lock, self._replica.transaction():
-            sql = "SELECT DISTINCT scope FROM batches WHERE name = ?"
-            found = sorted(row[0] for row in self._replica.db.execute(sql, (said.batch,)))
+            sql = "SELECT DISTINCT scope FROM batches WHERE name = ? ORDER BY scope"
+            found = [row[0] for row in self._replica.db.execute(sql, (said.batch,))]
             wanted = [scope] if scope is not None else found
             if not wanted:
-                raise NotFound(f"no batch {batch!r} is known here; name its scope= to withdraw it before it arrives")
-            payload = Withdraw(
-                statements.name("batch", batch), said.trust, said.source.kind, said.source.id, said.extra or None
-            )
+                raise NotFound(f"no batch {said.batch!r} is known here; pass scope= to withdraw it before it arrives")
+            payload = Withdraw(said.batch, said.trust, said.source.kind, said.source.id, said.extra or None)
             return [self._write(each, Kind.WITHDRAW, payload) for each in wanted][-1]
 
     def correct(self, event: str, value: object, /, **words_and_bounds: Any) -> Receipt:

@@ -6,11 +6,17 @@ library returned; nothing heavy is imported before a command needs it.
 
 from __future__ import annotations
 
+import sys
+from io import TextIOWrapper
+
 __all__ = ["main"]
 
 
 def main() -> None:
     """Run the command line on ``sys.argv`` and exit with its code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a value may hold what the terminal cannot show
     from syncmem.cli.app import cli
 
     cli(prog_name="syncmem")

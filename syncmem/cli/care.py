@@ -20,7 +20,10 @@ ANY_FILE = click.Path(dir_okay=False)
 
 @verb("init")
 def init(session: Session) -> None:
-    """Create the memory's file; one that is there already stays as it is."""
+    """Create the memory's file.
+
+    One that is there already stays as it is.
+    """
     created = not Path(session.db).exists()
     with session.memory(create=True) as memory:
         device = memory.device
@@ -32,13 +35,14 @@ def init(session: Session) -> None:
 @verb("merge")
 @click.argument("other", type=EXISTING)
 def merge(session: Session, other: str) -> None:
-    """Take in all that the memory in the file OTHER holds; OTHER is not changed."""
-    from syncmem import Memory
+    """Take in all that the memory in OTHER holds.
 
+    OTHER is not changed. The file of the memory is made if it is missing.
+    """
     with (
         session.memory(create=True) as memory,
-        Memory(other, zone=session.zone_name) as source,
-        progress(session, "Merging", total=sum(device.events for device in source.devices())) as advance,
+        session.open(other) as source,
+        progress(session, "Merging", counted=True) as advance,
     ):
         report = memory.merge(source, progress=advance)
     _show_merge(session, report)
@@ -48,29 +52,34 @@ def merge(session: Session, other: str) -> None:
 @click.argument("bundle", type=ANY_FILE)
 @click.option("--scope", "scopes", metavar="NAME", multiple=True, help="Only this scope; may be repeated.")
 def export_bundle(session: Session, bundle: str, scopes: tuple[str, ...]) -> None:
-    """Write what the memory holds into one file, for another device to import.
+    """Write all events into one file, to import elsewhere.
 
-    It is not encrypted: whoever can read the file can read the memory.
+    What is in the scope "device" stays here. The file is not encrypted: whoever can read the file can read the memory.
     """
+    from syncmem.cli.words import counted
+
     with session.memory() as memory, progress(session, "Exporting"):
         events = memory.export_bundle(bundle, scopes=scopes or None)
-    session.show({"path": bundle, "events": events}, lambda: f"{events} events are in {bundle}.")
+    session.show({"path": bundle, "events": events}, lambda: f"{counted(events, 'event')} in {bundle}.")
 
 
 @verb("import")
 @click.argument("bundle", type=EXISTING)
 def import_bundle(session: Session, bundle: str) -> None:
-    """Take in a file that 'syncmem export' wrote; what is known already changes nothing."""
-    with session.memory(create=True) as memory, progress(session, "Importing") as advance:
+    """Take in a file that 'syncmem export' wrote.
+
+    Importing it twice changes nothing more.
+    """
+    with session.memory(create=True) as memory, progress(session, "Importing", counted=True) as advance:
         report = memory.import_bundle(bundle, progress=advance)
     _show_merge(session, report)
 
 
 def _show_merge(session: Session, report: MergeReport) -> None:
-    from syncmem.cli.words import slot_text
+    from syncmem.cli.words import counted, slot_text
 
     def text() -> str:
-        lines = [f"{report.events} new events; {len(report.slots)} slots believe something else now."]
+        lines = [f"{counted(report.events, 'new event')}; beliefs changed in {counted(len(report.slots), 'slot')}."]
         lines += [f"  {slot_text(entity, predicate, scope)}" for scope, entity, predicate in report.slots]
         return "\n".join(lines)
 
@@ -88,18 +97,25 @@ def backup(session: Session, copy: str) -> None:
 
 @verb("restore")
 @click.argument("copy", type=EXISTING)
-def restore(session: Session, copy: str) -> None:
-    """Make the memory from a backup; it goes on as a new device, so nothing is written twice."""
-    import syncmem
+@click.option("--overwrite", is_flag=True, help="Replace a memory that is there; it is kept as PATH.replaced.")
+def restore(session: Session, copy: str, overwrite: bool) -> None:
+    """Make the memory from a backup.
+
+    It writes as a new device from then on, so nothing that the old one wrote is written over anywhere.
+    """
+    from syncmem import files
 
     with progress(session, "Restoring"):
-        syncmem.restore(copy, session.db)
+        files.restore(copy, session.db, overwrite=overwrite)
     session.show({"path": session.db, "from": copy}, lambda: f"The memory in {session.db} is what {copy} held.")
 
 
 @verb("rebuild")
 def rebuild(session: Session) -> None:
-    """Drop everything derived and fold the log again; beliefs come out the same."""
+    """Fold the log again; beliefs come out the same.
+
+    Everything that is derived from the log is dropped first.
+    """
     with session.memory() as memory, progress(session, "Folding the log again"):
         memory.rebuild()
         digest = memory.belief_digest()
@@ -120,9 +136,7 @@ def doctor(ctx: click.Context, session: Session, full: bool, strict: bool) -> No
 
 
 def _findings(found: Doctor) -> str:
-    from syncmem.cli.words import escaped, value_text
+    from syncmem.cli.words import escaped, facts_text
 
-    width = max(map(len, found.facts), default=0)
-    lines = [f"{name.replace('_', ' '):<{width}}  {value_text(fact)}" for name, fact in found.facts.items()]
-    lines += [""] + [click.style("problem: ", fg="yellow") + escaped(problem) for problem in found.problems]
-    return "\n".join(lines) if found.problems else "\n".join([*lines, click.style("All is well.", fg="green")])
+    problems = [click.style("problem: ", fg="yellow") + escaped(problem) for problem in found.problems]
+    return "\n".join([facts_text(found.facts), "", *(problems or [click.style("All is well.", fg="green")])])

@@ -12,7 +12,7 @@ Rules:
 * The axis is not to scale: a week must be visible beside ten years.  Each stretch between two points gets the
   room that its date and its values need, and a share of the rest by the logarithm of its length.
 * Where all this does not fit, stretches shrink alike, dates are left out and values are cut.
-* A gap is a time of which nothing is believed.  A dashed bar is contested.  A value that goes on is named once.
+* A gap is a time of which nothing is believed.  A dashed bar is contested.
 """
 
 from __future__ import annotations
@@ -229,24 +229,22 @@ def _date(local: datetime, with_year: bool) -> str:
 
 def _bars(row: Row, axis: Axis, glyphs: Glyphs, palette: Palette) -> Iterable[Piece]:
     reached = 0
-    before: Belief | None = None
     for belief in row.beliefs:
         begin, end = axis.begin(belief), axis.end(belief)
         if end <= begin:
             continue  # the drawing is too narrow for it
-        goes_on = before is not None and (before.value, before.valid_to) == (belief.value, belief.valid_from)
         yield Piece(" " * (begin - reached))
-        yield Piece(_bar(belief, end - begin, glyphs, goes_on), palette.colour(belief.value))
-        reached, before = end, belief
+        yield Piece(_bar(belief, end - begin, glyphs), palette.colour(belief.value))
+        reached = end
     yield Piece(" " * (axis.total - reached))
 
 
-def _bar(belief: Belief, cells: int, glyphs: Glyphs, goes_on: bool) -> str:
+def _bar(belief: Belief, cells: int, glyphs: Glyphs) -> str:
     """A bar of exactly so many cells: its beginning, its value as far as it fits, and how it goes on."""
-    begin = "" if goes_on else glyphs.before if belief.valid_from is None else glyphs.begin
+    begin = glyphs.before if belief.valid_from is None else glyphs.begin
     last = glyphs.after if belief.valid_to is None and cells > 1 else ""
     room = cells - len(begin) - len(last)
-    value = "" if goes_on else _fitted(value_text(belief.value) + " ", room, glyphs.cut)
+    value = _fitted(value_text(belief.value) + " ", room, glyphs.cut)
     fill = glyphs.contested if belief.contested else glyphs.held
     return begin + value + fill * (room - _cells(value)) + last
 

@@ -13,18 +13,19 @@ FRAMES_PER_SECOND: Final = 8
 
 
 @contextmanager
-def progress(session: Session, label: str, *, total: int | None = None) -> Iterator[Advance]:
-    """A bar while the block runs; it is given a function to call with how much is done."""
+def progress(session: Session, label: str, *, counted: bool = False) -> Iterator[Advance]:
+    """A moving bar while the block runs; it is given a function to call with the number of events done."""
     if session.json or not is_terminal("stderr"):
         yield _ignore
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = [SpinnerColumn(), TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
-    shown = columns if total else [columns[0], columns[1], columns[-1]]
-    with Progress(*shown, console=Console(stderr=True), transient=True, refresh_per_second=FRAMES_PER_SECOND) as bar:
-        task = bar.add_task(label, total=total)
+    count = [TextColumn("{task.completed:.0f} events")] if counted else []
+    columns = [TextColumn("{task.description}"), BarColumn(), *count, TimeElapsedColumn()]
+    shown = Console(stderr=True)
+    with Progress(*columns, console=shown, transient=True, refresh_per_second=FRAMES_PER_SECOND) as bar:
+        task = bar.add_task(label, total=None)
         yield lambda done: bar.update(task, completed=done)
 
 

@@ -69,16 +69,14 @@ def timeline(session: Session, entity: str, predicate: str, width: int | None, *
 @scope_option
 def history(session: Session, entity: str, predicate: str, **options: Any) -> None:
     """Every event about a slot, in order of arrival."""
-    from syncmem.cli.words import entry_text
+    from syncmem.cli.words import history_text
 
     with session.memory() as memory:
         entries = memory.history(entity, predicate, **keywords(options))
-
-    def text() -> str:
-        zone = session.display_zone
-        return "\n".join(entry_text(entry, zone) for entry in entries) or "nothing was ever said"
-
-    session.show([entry.to_dict() for entry in entries], text)
+    session.show(
+        [entry.to_dict() for entry in entries],
+        lambda: history_text(entries, session.display_zone) or "nothing was ever said",
+    )
 
 
 @verb("why")
@@ -96,12 +94,14 @@ def why(session: Session, entity: str, predicate: str, **options: Any) -> None:
 @verb("contested")
 @scope_option
 def contested(session: Session, **options: Any) -> None:
-    """Beliefs that something contradicts: what to ask the user."""
+    """Beliefs that something contradicts: what to ask the user.
+
+    'syncmem why' tells what contradicts them.
+    """
     with session.memory() as memory:
         beliefs = memory.contested(**keywords(options))
-    session.show(
-        [belief.to_dict() for belief in beliefs], lambda: _lines(session, beliefs, True) or "nothing is contested"
-    )
+    data = [belief.to_dict() for belief in beliefs]
+    session.show(data, lambda: _lines(session, beliefs, True) or "nothing is contested")
 
 
 @verb("entities")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 from rich.text import Text
 
-from syncmem.cli.drawing import ASCII, BLOCKS, Line, Palette, Row, draw, lanes
+from syncmem.cli.drawing import ASCII, BLOCKS, Glyphs, Line, Palette, Row, draw, lanes
 from syncmem.cli.session import is_terminal
 from syncmem.cli.words import duration_text, escaped, moment_text, slot_text, source_text, value_text
 
@@ -29,9 +29,16 @@ def console() -> Console:
     return Console(width=wide or WIDTH_PIPED, highlight=False, markup=False, emoji=False, soft_wrap=False)
 
 
+def glyphs_for(to: Console) -> Glyphs:
+    """What the stream can show."""
+    return BLOCKS if to.encoding.startswith("utf") else ASCII
+
+
 def show_lines(lines: Iterable[Line], to: Console) -> None:
     for line in lines:
-        to.print(Text.assemble(*(tuple(piece) for piece in line)), no_wrap=True, crop=False, overflow="ignore")
+        to.print(
+            Text.assemble(*((piece.text, piece.style) for piece in line)), no_wrap=True, crop=False, overflow="ignore"
+        )
 
 
 def draw_timeline(timeline: Timeline, *, zone: tzinfo, width: int | None) -> None:
@@ -66,9 +73,8 @@ def show_drawing(
     palette: Palette | None = None,
 ) -> None:
     """Draw rows on one axis."""
-    glyphs = BLOCKS if to.encoding.startswith("utf") else ASCII
     columns = width or min(to.width, WIDTH_MAX)
-    show_lines(draw(rows, now=now, zone=zone, width=columns, glyphs=glyphs, palette=palette), to)
+    show_lines(draw(rows, now=now, zone=zone, width=columns, glyphs=glyphs_for(to), palette=palette), to)
 
 
 def show_table(columns: Iterable[str], rows: Iterable[Iterable[str]], to: Console) -> None:

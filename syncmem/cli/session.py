@@ -7,6 +7,7 @@ one; results go to standard output, errors and progress to standard error.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from syncmem.memory import Memory
 
 DEFAULT_PATH: Final = "syncmem.db"
+WAIT_SECONDS: Final = 30.0
 REFUSED, USAGE, BUSY, NOTABLE = 1, 2, 3, 4
 EXIT_CODES: Final = {
     0: "done",
@@ -42,16 +44,21 @@ class Session:
     db: str = DEFAULT_PATH
     json: bool = False
     zone: str | None = None
+    wait: float = WAIT_SECONDS
 
     @contextmanager
     def memory(self, *, create: bool = False) -> Iterator[Memory]:
         """The open memory; ``create`` allows the file to be missing."""
         if not create:
             self.check_exists()
-        from syncmem import Memory
-
-        with Memory(self.db, zone=self.zone_name) as memory:
+        with self.open(self.db) as memory:
             yield memory
+
+    def open(self, path: str) -> Memory:
+        """Any memory, with what was said about zone and waiting."""
+        from syncmem.memory import Memory
+
+        return Memory(path, zone=self.zone_name, wait_seconds=self.wait)
 
     def check_exists(self) -> None:
         if not Path(self.db).exists():
@@ -88,16 +95,32 @@ def as_json(data: object) -> bytes:
 
 def report(ctx: click.Context, error: SyncmemError) -> int:
     """Print an error of the library and return the exit code for it."""
+    message = _in_options(str(error), ctx)
     if ctx.ensure_object(Session).json:
-        click.echo(as_json({"error": type(error).__name__, "message": str(error)}), err=True)
+        click.echo(as_json({"error": type(error).__name__, "message": message}), err=True)
     else:
         click.secho("error: ", fg="red", bold=True, nl=False, err=True)
-        click.echo(str(error), err=True)
+        click.echo(message, err=True)
     return BUSY if isinstance(error, Busy) else REFUSED
 
 
+def _in_options(message: str, ctx: click.Context) -> str:
+    """The library's advice with the names of this command's options: ``since=`` is ``--since`` here."""
+    command = ctx.command
+    if isinstance(command, click.Group) and ctx.invoked_subcommand:
+        command = command.commands[ctx.invoked_subcommand]
+    options = {option.name: option.opts[0] for option in command.params if isinstance(option, click.Option)}
+
+    def renamed(found: re.Match[str]) -> str:
+        option = options.get(found["name"])
+        value = "" if found["value"] == "True" else " " + found["value"]
+        return f"{option}{value}".rstrip() if option else found[0]
+
+    return re.sub(r"\b(?P<name>[a-z_]+)=(?P<value>True\b|'[^']*'|(?!\w))", renamed, message)
+
+
 def shared_options(*, environment: bool = False) -> Callable[[Command], Command]:
-    """--db, --json and --zone, which may stand before or after the verb.
+    """--db, --json, --zone and --wait, which may stand before or after the verb.
 
     ``environment`` is for the group alone: a variable must not outweigh an option before the verb.
     """
@@ -120,6 +143,14 @@ def shared_options(*, environment: bool = False) -> Callable[[Command], Command]
             callback=_keep,
             help="Zone of dates, such as Europe/Lisbon.  [default: the system's; variable: SYNCMEM_ZONE]",
         ),
+        click.option(
+            "--wait",
+            metavar="SECONDS",
+            type=click.FloatRange(min=0),
+            expose_value=False,
+            callback=_keep,
+            help=f"How long to wait for other processes.  [default: {WAIT_SECONDS:.0f}]",
+        ),
     )
 
     def decorate(command: Command) -> Command:
@@ -132,16 +163,16 @@ def shared_options(*, environment: bool = False) -> Callable[[Command], Command]
 
 def _keep(ctx: click.Context, option: click.Parameter, value: object) -> None:
     session = ctx.ensure_object(Session)
-    if value:
+    if value is not None and value is not False:
         assert option.name is not None
         setattr(session, option.name, value)
 
 
-def verb(name: str, **settings: Any) -> Callable[[Callable[..., None]], click.Command]:
+def verb(name: str) -> Callable[[Callable[..., None]], click.Command]:
     """A command that is given the session first and has the shared options last."""
 
     def decorate(function: Callable[..., None]) -> click.Command:
-        return click.command(name, **settings)(shared_options()(click.pass_obj(function)))
+        return click.command(name)(shared_options()(click.pass_obj(function)))
 
     return decorate
 

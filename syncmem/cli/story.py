@@ -6,7 +6,7 @@ is set by hand, so that the story is the same each time.  Nothing is printed her
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,7 +33,7 @@ def on(month: int, day: int, hour: int = 9) -> datetime:
 
 
 PARTING: Final = on(3, 3, 12)
-LAST_TUESDAY: Final = on(6, 17, 23)
+LAST_TUESDAY: Final = "2025-06-17"
 TODAY: Final = on(6, 20, 10)  # a Friday
 
 
@@ -45,14 +45,14 @@ class Scene:
     when: datetime
     words: str
     remark: str
-    write: Callable[[Memory, str], Receipt]  # given the id of the claim about Porto
+    write: Callable[[Memory, Sequence[Receipt]], Receipt]  # given the receipts of the scenes before it
 
 
 SCENES: Final = (
-  Scene(
+    Scene(
         "laptop",
         on(3, 3, 9),
-        "“I have lived in Berlin since 2015.”",
+        '"I have lived in Berlin since 2015."',
         "",
         lambda memory, _: memory.remember(CUSTOMER, CITY, "Berlin", since="2015", source="user"),
     ),
@@ -60,27 +60,27 @@ SCENES: Final = (
         "laptop",
         on(3, 3, 10),
         "A note is filed here: Porto since 2023.",
-        "the wrong customer's",
+        "the wrong customer, but nobody notices",
         lambda memory, _: memory.remember(CUSTOMER, CITY, "Porto", since="2023", source="user"),
     ),
     Scene(
         "tablet",
         on(3, 20),
-        "“I live in Berlin.”",
+        '"I live in Berlin."',
         "then three months in a drawer",
         lambda memory, _: memory.remember(CUSTOMER, CITY, "Berlin", source="user"),
     ),
     Scene(
         "phone",
         on(6, 2),
-        "“I moved to Lisbon in April.”",
+        '"I moved to Lisbon in April."',
         "",
         lambda memory, _: memory.remember(CUSTOMER, CITY, "Lisbon", changed_on="2025-04", source="user"),
     ),
     Scene(
         "phone",
         on(6, 9),
-        "“I am in Paris this week.”",
+        '"I am in Paris this week."',
         "ends by itself",
         lambda memory, _: memory.remember(
             CUSTOMER, CITY, "Paris", since="2025-06-09", until="2025-06-15", source="user"
@@ -97,8 +97,8 @@ SCENES: Final = (
         "laptop",
         on(6, 18),
         "The note about Porto is retracted.",
-        "it was customer:71's",
-        lambda memory, porto: memory.retract(porto, reason="the note is about customer:71", source="user"),
+        "it was about customer:71",
+        lambda memory, earlier: memory.retract(earlier[1].event, reason="the note is about customer:71", source="user"),
     ),
 )
 MEETINGS: Final = (  # who takes in whose events; each device meets the others in another order
@@ -208,5 +208,5 @@ def _hear(devices: Mapping[str, Memory], clock: ManualClock) -> tuple[str, ...]:
             for device in ("phone", "tablet"):
                 devices[device].merge(devices["laptop"])
         clock.time = from_datetime(scene.when)
-        receipts.append(scene.write(devices[scene.device], receipts[1].event if len(receipts) > 1 else ""))
+        receipts.append(scene.write(devices[scene.device], receipts))
     return tuple(str(receipt.decision) for receipt in receipts)

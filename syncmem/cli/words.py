@@ -6,8 +6,9 @@ Rule: a value may come from any device, so nothing in it reaches the terminal as
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, time, tzinfo
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
 from syncmem.model.value import NONE
@@ -65,6 +66,14 @@ def duration_text(microseconds: int | None) -> str:
     return f"{microseconds / 1e6}s"
 
 
+def counted(number: int, noun: str) -> str:
+    """
+    >>> counted(1, "event"), counted(2, "event")
+    ('1 event', '2 events')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def source_text(source: Source) -> str:
     return escaped(":".join(part for part in (source.kind, source.id) if part))
 
@@ -85,7 +94,7 @@ def belief_text(belief: Belief, zone: tzinfo) -> str:
         "" if belief.grade == "exact" else str(belief.grade),
         belief.event,
     ]
-    return "  ".join(part for part in parts if part)
+    return _joined(parts)
 
 
 def change_text(change: Change, zone: tzinfo) -> str:
@@ -107,19 +116,56 @@ def receipt_text(receipt: Receipt, zone: tzinfo) -> str:
 def entry_text(entry: HistoryEntry, zone: tzinfo) -> str:
     """One event in two lines: what was said, and where it stands."""
     said = [moment_text(entry.asserted_at, zone), entry.verb]
-    if entry.value is not None:
-        said += [value_text(entry.value), period_text(entry.valid_from, entry.valid_to, zone)]
+    said += [value_text(entry.value)] if entry.value is not None else []
+    said += [period_text(entry.valid_from, entry.valid_to, zone)] if entry.form else []
+    said += [f"of {' '.join(entry.names)}"] if entry.names else []
     stands = [
         entry.event,
-        f"device {entry.device}",
+        entry.status,
         f"trust {entry.trust}",
         source_text(entry.source),
         f"batch {escaped(entry.batch)}" if entry.batch else "",
-        entry.status,
-        escaped(entry.effect),
-        " ".join(("of", *entry.names)) if entry.names else "",
+        f"device {entry.device}",
     ]
     return f"{_joined(said)}\n    {_joined(stands)}"
+
+
+def history_text(entries: Sequence[HistoryEntry], zone: tzinfo) -> str:
+    """Events in order of arrival, and after those that arrived together what they did."""
+    lines = []
+    for entry, following in zip_longest(entries, entries[1:]):
+        lines.append(entry_text(entry, zone))
+        if following is None or following.known != entry.known:
+            lines += [f"    => {escaped(entry.effect)}"] if entry.effect else []
+    return "\n".join(lines)
+
+
+def facts_text(facts: Mapping[str, Any], indent: str = "") -> str:
+    """Nested facts, one a line."""
+    width = max(map(len, facts), default=0)
+    lines = []
+    for name, fact in facts.items():
+        title = f"{indent}{name.replace('_', ' '):<{width}}"
+        rows = fact if isinstance(fact, list) and fact and isinstance(fact[0], dict) else None
+        if isinstance(fact, dict):
+            lines += [title.rstrip(), facts_text(fact, indent + "  ")]
+        elif rows is not None:
+            lines += [title.rstrip(), *(indent + "  " + _joined(_named(row)) for row in rows)]
+        else:
+            lines.append(f"{title}  {_fact_text(fact)}")
+    return "\n".join(lines)
+
+
+def _named(row: Mapping[str, Any]) -> Iterable[str]:
+    return (f"{name.replace('_', ' ')} {_fact_text(fact)}" for name, fact in row.items())
+
+
+def _fact_text(fact: Any) -> str:
+    if isinstance(fact, bool):
+        return "yes" if fact else "no"
+    if isinstance(fact, list):
+        return ", ".join(map(value_text, fact)) or "none"
+    return value_text(fact)
 
 
 def _joined(parts: Iterable[str]) -> str:

@@ -34,11 +34,13 @@ if TYPE_CHECKING:
 @said_options
 @click.option("--strict", is_flag=True, help=f"Exit with {NOTABLE} if the result is contested.")
 @click.pass_context
-def remember(ctx: click.Context, session: Session, entity: str, predicate: str, strict: bool, **options: Any) -> None:
+def remember(
+    ctx: click.Context, session: Session, /, entity: str, predicate: str, strict: bool, **options: Any
+) -> None:
     """Remember that PREDICATE of ENTITY is VALUE.
 
     \b
-      syncmem remember ana home_city Lisbon --changed-on 2025-04
+      syncmem remember ana home_city Lisbon --since 2025-04
       syncmem remember ana home_city Paris --until 2025-06-15        (a week away)
       syncmem remember ana speaks --value-json '["pt", "de"]'
       syncmem remember ana car --none
@@ -93,11 +95,12 @@ def correct(session: Session, event: str, **options: Any) -> None:
 
 @verb("retract")
 @click.argument("events", metavar="[EVENT]...", nargs=-1)
-@click.option("--batch", metavar="ID", help="Withdraw everything of a batch, also what arrives later.")
+@click.option("--batch", metavar="ID", help="Without EVENTs: withdraw all of this batch, also what arrives later.")
+@scope_option
 @source_options
 def retract(session: Session, events: tuple[str, ...], **options: Any) -> None:
     """Say that recorded EVENTs, or a whole batch, are mistakes."""
-    if bool(events) == (options["batch"] is not None):
+    if not events and options["batch"] is None:
         raise click.UsageError("Give one or more EVENT ids, or --batch ID.")
     with session.memory() as memory:
         receipt = memory.retract(*events, **keywords(options))

@@ -237,14 +237,22 @@ def decode(kind: int, payload: bytes) -> Payload | None:
     if type(fields) is not list or len(fields) < check.fields:
         raise NotCanonical(f"a payload of kind {kind} has at least {check.fields} fields; ask the sender to check it")
     del fields[check.fields :]
-    for number, allowed in check.typed:
-        if type(fields[number]) not in allowed:
-            raise NotCanonical(f"field {number} of a payload of kind {kind} has a wrong type; ask the sender to check")
+    types = tuple(map(type, fields))
+    if types not in check.accepted:
+        _check_types(kind, types, check)
     for number in check.refs:
         fields[number] = _refs(fields[number])
     decoded: Payload = cls(*fields)
     _check_ranges(decoded)
     return decoded
+
+
+def _check_types(kind: int, types: tuple[type[Any], ...], check: _Check) -> None:
+    """Refuse wrong types; right ones are remembered, so that each combination is looked at once."""
+    for number, allowed in check.typed:
+        if types[number] not in allowed:
+            raise NotCanonical(f"field {number} of a payload of kind {kind} has a wrong type; ask the sender to check")
+    check.accepted.add(types)
 
 
 def _refs(value: Any) -> Any:
@@ -266,16 +274,14 @@ def _check_ranges(payload: Payload) -> None:
     if isinstance(payload, Frontier):
         _check_frontier(payload)
         return
-    numbers = [payload.trust]
     if isinstance(payload, Statement):
         if not payload.entity or not payload.predicate:
             raise NotCanonical("a statement names an entity and a predicate; ask the sender to check it")
-        numbers += [payload.form, payload.then]
         for time in payload[4:8]:
             if time is not None and not -INSTANT_MAX <= time <= INSTANT_MAX:
                 raise NotCanonical("a stated time is out of range; ask the sender to check it")
-    if payload.trust > TRUST_MAX or min(numbers) < 0:
-        raise NotCanonical("a number of the payload is out of range; ask the sender to check it")
+    if not 0 <= payload.trust <= TRUST_MAX:
+        raise NotCanonical("a trust is out of range; ask the sender to check it")
 
 
 def _check_frontier(note: Frontier) -> None:
@@ -288,6 +294,7 @@ class _Check(NamedTuple):
     fields: int
     typed: tuple[tuple[int, _Types], ...]
     refs: tuple[int, ...]
+    accepted: set[tuple[type[Any], ...]]  # combinations of types that were found right
 
 
 _Types = frozenset[type[Any]]
@@ -305,7 +312,7 @@ _SAID = (_INT, _OPTIONAL_TEXT, _OPTIONAL_TEXT)  # trust, source kind, source id
 
 def _shape(cls: type[Any], *types: _Types | None, refs: tuple[int, ...] = ()) -> tuple[type[Any], _Check]:
     typed = tuple((number, allowed) for number, allowed in enumerate(types) if allowed is not None)
-    return cls, _Check(len(types), typed, refs)
+    return cls, _Check(len(types), typed, refs, set())
 
 
 _STATEMENT = _shape(

@@ -119,9 +119,9 @@ def settled(position: int, kind: int, said: Statement, hlc: int, log: bytes) -> 
         if said.form == Form.STATE and said.start is None:
             flags |= PLAIN
         extra = said.extra or {}
-        stop = min(stop, anchor + _positive(extra.get("ttl")))
+        stop = _after(anchor, extra.get("ttl"))
         if "stale_after" in extra:
-            aging = [anchor + _positive(extra["stale_after"]), min(said.trust, _trust(extra.get("stale_trust")))]
+            aging = [_after(anchor, extra["stale_after"]), min(said.trust, _trust(extra.get("stale_trust")))]
     return [position, role, flags, b"", said.trust, start, anchor, stop, observed_at, hlc, 0, aging]
 
 
@@ -135,8 +135,9 @@ def _role(kind: int, said: Statement) -> Role:
     return Role.TEMPORARY if said.then == Then.RESUME else Role.PERIOD
 
 
-def _positive(value: Any) -> int:
-    return value if type(value) is int and 0 < value < FOREVER else FOREVER
+def _after(anchor: int, duration: Any) -> int:
+    """A moment so long after an anchor; never where the event states no usable duration."""
+    return min(anchor + duration, FOREVER) if type(duration) is int and duration > 0 else FOREVER
 
 
 def _trust(value: Any) -> int:

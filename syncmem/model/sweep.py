@@ -23,6 +23,7 @@ from syncmem.model.instant import BEGINNING, FOREVER
 from syncmem.model.record import AFFIRM, DISPUTED, DOUBTED, PLAIN, Order, Record, Role, ends, period_end
 
 FOLD_VERSION: Final = 1
+_CONTRADICTED: Final = DISPUTED | DOUBTED
 TIE_WINDOW: Final = 5 * 60 * 1_000_000  # microseconds; two devices that speak so close contradict each other
 
 
@@ -46,32 +47,36 @@ class Ray(NamedTuple):
 class Active:
     """A claim that has started: how it counts now."""
 
-    __slots__ = ("aged", "anchor", "closed", "disputed", "ghost", "overlay", "record", "rest_closed", "stop", "trust")
+    __slots__ = (
+        *("aged", "anchor", "closed", "disputed", "ghost", "next", "overlay"),
+        *("rank", "record", "rest_closed", "spoken", "stop", "trust"),
+    )
 
     def __init__(self, record: Record) -> None:
         self.record = record
         self.trust = record.trust
         self.overlay = record.role == Role.TEMPORARY
         self.anchor = record.anchor
-        self.stop = record.stop
+        self.stop = self.next = record.stop
         self.closed = False  # covers nothing any more
         self.ghost = False  # closed, but only by claims it is tied with: still contests
-        self.disputed = bool(record.flags & (DISPUTED | DOUBTED))
+        self.disputed = record.flags & _CONTRADICTED != 0
         self.rest_closed = False  # the remainder after ageing covers nothing
         self.aged = record.aging is None
+        self.spoken = spoken = record.spoken
+        self.rank = (record.anchor, *spoken)
+        if not self.aged:
+            self.settle()
+
+    def settle(self) -> None:
+        """Set what follows from the other fields: the rank, and the next instant at which it changes."""
+        self.rank = (self.anchor, *self.spoken)
+        aging = self.record.aging
+        self.next = self.stop if self.aged or aging is None else min(self.stop, aging[0])
 
     @property
     def key(self) -> Order:
-        return (self.trust, self.overlay, self.anchor, *self.record.spoken)
-
-    @property
-    def rank(self) -> Order:
-        return (self.anchor, *self.record.spoken)
-
-    @property
-    def next_change(self) -> int:
-        aging = self.record.aging
-        return self.stop if self.aged or aging is None else min(self.stop, aging[0])
+        return (self.trust, self.overlay, *self.rank)
 
     @property
     def needed(self) -> bool:
@@ -96,6 +101,12 @@ class Active:
         assert self.record.aging is not None
         self.trust = self.record.aging[1]
         self.closed, self.ghost, self.aged = self.rest_closed, False, True
+        self.settle()
+
+    def absorb_into(self, stop: int) -> None:
+        """It restates a temporary claim: it supports that claim until its stop, and goes with it."""
+        self.overlay, self.anchor, self.stop, self.aged = True, self.record.observed_at, stop, True
+        self.settle()
 
     def state(self) -> tuple[Any, ...]:
         flags = (self.closed, self.ghost, self.disputed, self.rest_closed, self.aged, self.overlay)
@@ -106,6 +117,7 @@ class Active:
         active = cls(state[0])
         active.trust, active.anchor, active.stop = state[1:4]
         active.closed, active.ghost, active.disputed, active.rest_closed, active.aged, active.overlay = state[4:10]
+        active.settle()
         return active
 
 
@@ -125,9 +137,63 @@ def sweep(
 ) -> tuple[list[Segment], Carry]:
     """Fold records (that count, with ``begin <= start < until``) on top of what came before ``begin``.
 
-    Returns the segments from ``begin`` on, in order (nothing before the first is known), and the carry at ``until``.
+    Returns the segments from ``begin`` on, in order (nothing before the first is known), and the carry at
+    ``until`` (an empty one at the end of time).
     """
-    return _Sweep(carry).run(sorted(records, key=_by_start), begin, until)
+    ordered = sorted(records, key=_by_start)
+    return _sweep_plain(ordered, carry, begin, until) or _Sweep(carry).run(ordered, begin, until)
+
+
+def _sweep_plain(records: list[Record], carry: Carry, begin: int, until: int) -> tuple[list[Segment], Carry] | None:
+    """The fold of open claims of one trust: the greatest rank so far wins; None where more is at stake.
+
+    Most timelines are like this, and their memory is the winner alone: nothing ends by itself, and whoever
+    is closed by an untied ray never returns.
+    """
+    held = _plain_carry(carry)
+    if held is None or (carry.active and not held):
+        return None
+    winner, rank = held or (None, ())
+    segments = [Segment(begin, winner, winner.trust, False)] if winner is not None else []
+    last = None
+    for record in records:
+        start = record.start
+        if record.role or record.stop != FOREVER or record.aging or record.flags & _CONTRADICTED or start == last:
+            return None
+        last = start
+        challenge = record.rank
+        if winner is not None:
+            near = abs(record.observed_at - winner.observed_at) <= TIE_WINDOW
+            if record.trust != winner.trust or (near and record.log != winner.log):
+                return None
+            if challenge < rank:
+                continue
+            if segments[-1].start == start:
+                segments.pop()
+        winner, rank = record, challenge
+        segments.append(Segment(start, winner, winner.trust, False))
+    return segments, _carry_of(winner, rank, until)
+
+
+def _plain_carry(carry: Carry) -> tuple[Record, Order] | tuple[()] | None:
+    """The one open claim that a carry consists of; () for an empty carry, None where there is more."""
+    if carry == EMPTY:
+        return ()
+    if len(carry.active) != 1 or carry.guards or len(carry.rays) > 1:
+        return None
+    record, trust, anchor, stop, *flags = carry.active[0]
+    plain = (trust, anchor, stop) == (record.trust, record.anchor, FOREVER) and record.role == Role.OPEN
+    if not plain or any(flags[:4]) or not flags[4] or flags[5]:
+        return None
+    return None if any(ray.position != record.position for ray in carry.rays) else (record, record.rank)
+
+
+def _carry_of(winner: Record | None, rank: Order, until: int) -> Carry:
+    """The carry of a plain timeline."""
+    if winner is None or until == FOREVER:
+        return EMPTY
+    ray = Ray(winner.trust, rank, winner.log, winner.observed_at, winner.position)
+    return Carry((Active(winner).state(),), (ray,) if rank[0] >= until else (), ())
 
 
 def _by_start(record: Record) -> int:
@@ -150,15 +216,17 @@ class _Sweep:
         index, count = 0, len(records)
         while True:
             now = records[index].start if index < count else FOREVER
+            changing = False
             for active in self.active:
-                if active.next_change < now:
-                    now = active.next_change
+                if active.next <= now:
+                    now, changing = active.next, True
             if now >= until:
                 return segments, self._carry(until)
+            if changing:
+                self._stop(now)
             first = index
             while index < count and records[index].start == now:
                 index += 1
-            self._stop(now)
             if index > first:
                 self._start(now, records[first:index])
             if segments and segments[-1].start == now:
@@ -170,53 +238,73 @@ class _Sweep:
         for period in [a.record for a in self.active if a.stop == now and a.record.role == Role.PERIOD]:
             self._end(period_end(period))
         for active in self.active:
-            if not active.aged and active.next_change == now < active.stop:
+            if active.next == now < active.stop:
                 active.age()
         self.active = [a for a in self.active if a.stop > now and a.needed]
 
     def _start(self, now: int, group: list[Record]) -> None:
         """All that starts at this instant: rays close, ends end, then claims begin."""
-        claims = [record for record in group if record.role <= Role.TEMPORARY]
-        begun = [Active(record) for record in claims]
-        held = [a for a in (*self.active, *begun) if a.record.role == Role.TEMPORARY]
+        begun = [Active(record) for record in group if record.role <= Role.TEMPORARY]
+        if self.rays:
+            self.rays = [ray for ray in self.rays if ray.strength[0] >= now]
         for active in begun:
-            if held and active.record.flags & PLAIN:
-                _absorb(active, held)
+            if active.record.flags & PLAIN:
+                self._absorb(active, begun)
         for active in begun:
             if not active.overlay:
-                self._cast(active.record)
+                self._cast(active)
+        if len(begun) < len(group):
+            self._start_ends(now, group)
+        for active in begun:
+            self._begin(active)
+        self.active = [a for a in self.active if not a.closed or a.needed] + [a for a in begun if a.needed]
+        if len(self.rays) > 1 or self.guards:
+            self._forget(now)
+
+    def _absorb(self, active: Active, begun: list[Active]) -> None:
+        """A restatement during a temporary claim of its value supports that claim and goes with it."""
+        record = active.record
+        stops = [
+            other.record.stop
+            for other in (*self.active, *begun)
+            if other.record.role == Role.TEMPORARY
+            and other.record.key == record.key
+            and other.record.trust >= record.trust
+            and other.record.start <= record.observed_at < other.record.stop
+        ]
+        if stops:
+            active.absorb_into(max(stops))
+
+    def _start_ends(self, now: int, group: list[Record]) -> None:
         for record in group:
             if record.role == Role.END_STATE or record.role == Role.END_CHANGE:
                 self._end(record)
                 if record.role == Role.END_STATE and record.observed_at >= now:
                     self.guards.append(record)
-        for active in begun:
-            self._begin(active)
-        self.active = [a for a in (*self.active, *begun) if a.needed]
-        if len(self.rays) > 1 or len(self.guards) > 1:
-            self._forget(now)
 
-    def _cast(self, record: Record) -> None:
+    def _cast(self, caster: Active) -> None:
         """The ray of a claim closes what it is stronger than."""
-        strength, spoken = record.strength, record.spoken
+        record = caster.record
+        strength = caster.rank if record.role == Role.OPEN else record.strength
+        self.rays.append(Ray(record.trust, strength, record.log, record.observed_at, record.position))
         for active in self.active:
             if active.overlay:
-                if not record.flags & AFFIRM and record.start > active.record.start and spoken > active.record.spoken:
+                later = record.start > active.record.start and caster.spoken > active.spoken
+                if later and not record.flags & AFFIRM:
                     active.close(record.trust)
             elif strength > active.rank:
                 active.close(record.trust, tied(record.trust, record.log, record.observed_at, active))
-        self.rays.append(Ray(record.trust, strength, record.log, record.observed_at, record.position))
 
     def _end(self, end: Record) -> None:
         for active in self.active:
-            if (end.key == active.record.key) and _speaks_about(end, active):
+            if end.key == active.record.key and _speaks_about(end, active):
                 active.hit(end)
 
     def _begin(self, active: Active) -> None:
         """A claim meets the rays and guards that are already there."""
-        if not active.overlay:
-            rank = active.rank
-            closing = [ray for ray in self.rays if ray.strength > rank]
+        rank = active.rank
+        closing = [] if active.overlay else [ray for ray in self.rays if ray.strength > rank]
+        if closing:
             stronger = [ray for ray in closing if ray.trust >= active.trust]
             if stronger:
                 top = max(stronger)
@@ -247,26 +335,14 @@ class _Sweep:
         return Segment(now, winner.record, winner.trust, contested)
 
     def _carry(self, until: int) -> Carry:
+        if until == FOREVER:
+            return EMPTY
         self._forget(until)
         return Carry(
             tuple(sorted(active.state() for active in self.active)),
             tuple(self.rays),
             tuple(sorted(self.guards)),
         )
-
-
-def _absorb(active: Active, temporaries: list[Active]) -> None:
-    """A restatement during a temporary claim of its value supports that claim and goes with it."""
-    record = active.record
-    stops = [
-        temporary.record.stop
-        for temporary in temporaries
-        if temporary.record.key == record.key
-        and temporary.record.trust >= record.trust
-        and temporary.record.start <= record.observed_at < temporary.record.stop
-    ]
-    if stops:
-        active.overlay, active.anchor, active.stop, active.aged = True, record.observed_at, max(stops), True
 
 
 def _speaks_about(end: Record, active: Active) -> bool:

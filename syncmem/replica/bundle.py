@@ -48,6 +48,8 @@ def frames(logs: Logs, known: Mapping[bytes, int], scopes: frozenset[str] | None
         last = log.seq
         pending: list[Event] = []
         first = known.get(log.id, 0) + 1
+        if first > last:
+            continue
         for _, events in logs.runs(log.no, first - 1):
             pending += events
             while pending and (first + len(pending) - 1 >= last or _fills_block(first, len(pending))):

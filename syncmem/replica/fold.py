@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from syncmem.codec import pack
 from syncmem.model.event import (
-    STATEMENTS,
     ClockNote,
     Define,
     Event,
@@ -64,15 +63,19 @@ class Fold:
     def arrive(self, n: int, arrivals: Sequence[Arrival]) -> list[Change]:
         """Fold events that have just been stored, under transaction number ``n``; what it changed."""
         self.rectangles.begin()
+        self.pages.discard()
         work: dict[Slot, Work] = {}
         self._settle_status(self._register(arrivals, work), work)
         changes: list[Change] = []
         while work:
             turned: list[int] = []
+            self.timelines.read_ahead(sorted(work))
             for slot in sorted(work):
                 changed, denied_or_not = self.timelines.fold(n, slot, work[slot], self._resettled)
                 changes += changed
                 turned += denied_or_not
+            self.pages.flush()
+            self.rectangles.flush()
             work = {}
             self._settle_status([end for claim in turned for end in self._ends_naming(claim)], work)
         return changes
@@ -95,12 +98,12 @@ class Fold:
                 batches.setdefault((scope, batch), []).append(position)
             if isinstance(payload, Statement):
                 self._add_statement(position, event, payload, scope, work)
+                if payload.refs is None:
+                    continue
             made = references(event.kind, payload)
-            if made:
-                recheck += self.references.link(position, made)
-            if made or event.kind not in STATEMENTS:
-                self._note(position, payload, scope)
-                recheck.append(position)
+            recheck += self.references.link(position, made)
+            self._note(position, payload, scope)
+            recheck.append(position)
         for name, positions in batches.items():
             for first, count in _stretches(positions):
                 self.references.join_batch(name, first, count)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from syncmem.codec import FRAME_BYTES_MAX, pack, pack_flat, unpack
+from syncmem.codec import pack, pack_flat, unpack_own
 from syncmem.errors import BrokenChain, Damaged, Forked, NotFound
 from syncmem.model import salt
 from syncmem.model.event import CHAIN_START, Event, LogKey, Ref, chained, header, header_hash
@@ -215,7 +215,7 @@ class Logs:
         """The salt cover of the block that holds place ``seq``."""
         sql = "SELECT cover FROM blocks WHERE log = ? AND block = ?"
         row = self._db.execute(sql, (no, seq // salt.BLOCK_EVENTS)).fetchone()
-        return read_cover(unpack(row[0])) if row else None
+        return read_cover(unpack_own(row[0])) if row else None
 
     def head_at(self, log: Log, seq: int) -> bytes:
         """The chain value after place ``seq``, which ends a block or the log."""
@@ -254,7 +254,7 @@ def read_cover(nodes: Any) -> salt.Cover:
 
 
 def read_events(body: bytes) -> list[Event]:
-    return [Event(*fields) for fields in unpack(body, bytes_max=64 * FRAME_BYTES_MAX)]
+    return [Event(*fields) for fields in unpack_own(body)]
 
 
 def blocks(first: int, events: Sequence[Any]) -> Iterator[tuple[int, Sequence[Any]]]:

@@ -9,10 +9,11 @@ Rules: a page's statements start in ``[first, first of the next page)``; the fir
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from syncmem.codec import FRAME_BYTES_MAX, pack_flat, unpack
+from syncmem.codec import pack_flat, unpack_own
 from syncmem.model.instant import BEGINNING, FOREVER
 from syncmem.model.record import LOG_SHIFT, STORED_FIELDS, Record
 from syncmem.model.sweep import EMPTY, Carry, Ray, Segment, sweep
@@ -20,8 +21,8 @@ from syncmem.model.value import Equality, key
 from syncmem.replica.connection import Database
 from syncmem.replica.logs import Logs
 
-PAGE_RECORDS: Final = 32  # a page is cut into pieces of this many once it holds twice as many
-_BODY_BYTES_MAX: Final = 64 * FRAME_BYTES_MAX
+PAGE_RECORDS: Final = 16  # a page is cut into pieces of this many once it holds twice as many
+_UNREAD: Final[list[Any]] = []
 _NO_CARRY: Final = pack_flat([[], [], []])
 
 
@@ -56,6 +57,24 @@ class Pages:
     def __init__(self, database: Database, logs: Logs) -> None:
         self._db = database
         self._logs = logs
+        self._new: list[tuple[int, bytes, int, bytes, bytes]] = []  # rows that wait to be written
+        self._changed: list[tuple[bytes, bytes, int]] = []
+        self._first: dict[int, list[Any] | None] = {}  # slot -> its first page, where it was read ahead
+
+    def prefetch(self, slots: list[int]) -> None:
+        """Read the first pages of single-valued slots at once; they are used until the next :meth:`flush`."""
+        sql = (
+            "SELECT p.slot, p.id, p.first, p.body, p.carry, (SELECT n.first FROM pages n WHERE n.slot = p.slot "
+            "AND n.lane = x'' AND n.first > p.first ORDER BY n.first LIMIT 1) FROM json_each(?1) j "
+            "CROSS JOIN pages p ON p.slot = j.value AND p.lane = x'' AND p.first = ?2"
+        )
+        self._first = dict.fromkeys(slots)
+        for slot, *page in self._db.execute(sql, (json.dumps(slots), BEGINNING)):
+            self._first[slot] = page
+
+    def of_one_page(self, slots: list[int]) -> list[int]:
+        """Those of the slots read ahead that have one page (or none yet)."""
+        return [slot for slot in slots if (page := self._first.get(slot)) is None or page[4] is None]
 
     # -- lanes --------------------------------------------------------------------------------------
 
@@ -73,6 +92,7 @@ class Pages:
         return sorted(found.values(), key=lambda record: (record.start, record.position))
 
     def drop(self, slot: int) -> None:
+        self._first.pop(slot, None)
         self._db.execute("DELETE FROM pages WHERE slot = ?", (slot,))
 
     def apply(
@@ -118,7 +138,9 @@ class Pages:
             "WHERE n.slot = p.slot AND n.lane = p.lane AND n.first > p.first ORDER BY n.first LIMIT 1) "
             "FROM pages p WHERE p.slot = ? AND p.lane = ? AND p.first <= ? ORDER BY p.first DESC LIMIT 1"
         )
-        row = self._db.execute(sql, (slot, lane, instant)).fetchone()
+        row = self._first.get(slot, _UNREAD) if lane == b"" else _UNREAD
+        if row is _UNREAD or (row is not None and row[4] is not None and row[4] <= instant):
+            row = self._db.execute(sql, (slot, lane, instant)).fetchone()
         if row is None:
             return Page(None, BEGINNING, [], _NO_CARRY), FOREVER
         number, first, body, carry, end = row
@@ -147,10 +169,24 @@ class Pages:
     ) -> None:
         body = pack_flat([record[:STORED_FIELDS] for record in records])
         if number is None:
-            sql = "INSERT INTO pages (slot, lane, first, body, carry) VALUES (?, ?, ?, ?, ?)"
-            self._db.execute(sql, (slot, lane, first, body, carry))
+            self._new.append((slot, lane, first, body, carry))
         else:
-            self._db.execute("UPDATE pages SET body = ?, carry = ? WHERE id = ?", (body, carry, number))
+            self._changed.append((body, carry, number))
+
+    def flush(self) -> None:
+        """Write the pages that wait."""
+        if self._new:
+            sql = "INSERT INTO pages (slot, lane, first, body, carry) VALUES (?, ?, ?, ?, ?)"
+            self._db.executemany(sql, self._new)
+        if self._changed:
+            self._db.executemany("UPDATE pages SET body = ?, carry = ? WHERE id = ?", self._changed)
+        self.discard()
+
+    def discard(self) -> None:
+        """Forget the pages that wait (their transaction failed)."""
+        self._new.clear()
+        self._changed.clear()
+        self._first.clear()
 
     def _first_segment(self, page: Page, equality: Equality) -> Segment:
         """Who wins at a page's first instant."""
@@ -161,7 +197,7 @@ class Pages:
     # -- bytes --------------------------------------------------------------------------------------
 
     def _read(self, body: bytes, equality: Equality) -> list[Record]:
-        return [self.record(row, equality) for row in unpack(body, bytes_max=_BODY_BYTES_MAX)]
+        return [self.record(row, equality) for row in unpack_own(body)]
 
     def record(self, row: list[Any], equality: Equality) -> Record:
         """A record from its stored fields."""
@@ -170,7 +206,7 @@ class Pages:
     def carry(self, data: bytes, equality: Equality) -> Carry:
         if data == _NO_CARRY:
             return EMPTY
-        active, rays, guards = unpack(data, bytes_max=_BODY_BYTES_MAX)
+        active, rays, guards = unpack_own(data)
         return Carry(
             tuple((self.record(row, equality), *state) for row, *state in active),
             tuple(Ray(trust, tuple(strength), log, seen, position) for trust, strength, log, seen, position in rays),

@@ -8,6 +8,7 @@ with equal value, trust and contest are one rectangle, which names the claim tha
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
@@ -54,6 +55,9 @@ class Rectangles:
         self._db = database
         self._json: dict[bytes, str] = {}
         self._written: set[tuple[int, bytes]] = set()  # lanes changed under the current transaction number
+        self._closing: list[tuple[int, bytes, int, int]] = []  # rows that wait to be written
+        self._opening: list[tuple[object, ...]] = []
+        self._ahead: dict[int, list[Rectangle]] = {}  # slot -> its current rectangles, where they were read ahead
 
     # -- writing ------------------------------------------------------------------------------------
 
@@ -62,6 +66,12 @@ class Rectangles:
 
         ``shown`` says which winners are believed in this lane.
         """
+        if (slot, lane) in self._written:
+            self.flush()
+        if swept.start == BEGINNING and swept.end == FOREVER:
+            ahead = self._ahead.pop(slot, None) if lane == b"" else None
+            old = self._touching(slot, lane, swept.start, swept.end) if ahead is None else ahead
+            return self._exchange(n, slot, lane, old, self.rows(swept, shown))
         old = self._touching(slot, lane, swept.start, swept.end)
         new = merged(
             [
@@ -72,25 +82,50 @@ class Rectangles:
                 *[r for r in old if r.valid_from == swept.end],
             ]
         )
+        return self._exchange(n, slot, lane, old, new)
+
+    def _exchange(self, n: int, slot: int, lane: bytes, old: list[Rectangle], new: list[Rectangle]) -> Change | None:
+        """Write the difference between what was and what is believed of a stretch."""
+        if old == new:
+            return None
         assert all(a.valid_to <= b.valid_from for a, b in itertools.pairwise(new)), "beliefs overlap"
         kept = set(old) & set(new)
         removed = [rectangle for rectangle in old if rectangle not in kept]
         added = [rectangle for rectangle in new if rectangle not in kept]
-        if not removed and not added:
-            return None
         self._write(n, slot, lane, removed, added)
         return Change(slot, lane, removed, added)
 
     def _write(self, n: int, slot: int, lane: bytes, removed: list[Rectangle], added: list[Rectangle]) -> None:
-        if removed:
+        if (slot, lane) in self._written:
+            self.flush()
             keys = [(slot, lane, rectangle.valid_from, n) for rectangle in removed]
             self._db.executemany(f"DELETE FROM beliefs {_CURRENT} AND valid_from = ?3 AND known_from = ?4", keys)
-            self._db.executemany(f"UPDATE beliefs SET known_to = ?4 {_CURRENT} AND valid_from = ?3", keys)
+        self._closing += [(slot, lane, rectangle.valid_from, n) for rectangle in removed]
         if (slot, lane) in self._written:
+            self.flush()
             added = [rectangle for rectangle in added if not self._reopened(n, slot, lane, rectangle)]
         self._written.add((slot, lane))
-        rows = [(slot, lane, FOREVER, r.valid_from, r.valid_to, n, *r[2:]) for r in added]
-        self._db.executemany("INSERT INTO beliefs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        self._opening += [(slot, lane, FOREVER, r.valid_from, r.valid_to, n, *r[2:]) for r in added]
+
+    def prefetch(self, slots: list[int]) -> None:
+        """Read the current rectangles of single-valued slots with one page at once."""
+        sql = (
+            f"SELECT b.slot, {_COLUMNS} FROM (SELECT value AS id FROM json_each(?)) j CROSS JOIN beliefs b ON b.slot = j.id "
+            f"AND b.lane = x'' AND b.known_to = {FOREVER} ORDER BY b.slot, b.valid_from"
+        )
+        self._ahead = {slot: [] for slot in slots}
+        for slot, *row in self._db.execute(sql, (json.dumps(slots),)):
+            self._ahead[slot].append(Rectangle._make(row))
+
+    def flush(self) -> None:
+        """Write what waits: closed rectangles first, then new ones."""
+        self._ahead.clear()
+        if self._closing:
+            self._db.executemany(f"UPDATE beliefs SET known_to = ?4 {_CURRENT} AND valid_from = ?3", self._closing)
+            self._closing.clear()
+        if self._opening:
+            self._db.executemany("INSERT INTO beliefs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", self._opening)
+            self._opening.clear()
 
     def _reopened(self, n: int, slot: int, lane: bytes, rectangle: Rectangle) -> bool:
         """Whether this very rectangle was closed earlier in the same transaction; then it is open again."""
@@ -103,17 +138,31 @@ class Rectangles:
     def begin(self) -> None:
         """A new transaction number begins."""
         self._written.clear()
+        self._closing.clear()
+        self._opening.clear()
 
     # -- folding to rows ----------------------------------------------------------------------------
 
     def rows(self, swept: Swept, shown: Shown) -> list[Rectangle]:
-        """The segments of a fold as rectangles, neighbours not yet merged."""
-        ends = [segment.start for segment in swept.segments[1:]] + [swept.end]
-        return [
-            self._row(segment, end)
-            for segment, end in zip(swept.segments, ends, strict=False)
-            if segment.winner is not None and shown(segment.winner)
-        ]
+        """The segments of a fold as rectangles, equal neighbours merged."""
+        result: list[Rectangle] = []
+        current: Segment | None = None
+        for segment in swept.segments:
+            if current is not None and self._alike(current, segment):
+                continue
+            if current is not None:
+                result.append(self._row(current, segment.start))
+            current = segment if segment.winner is not None and shown(segment.winner) else None
+        if current is not None:
+            result.append(self._row(current, swept.end))
+        return result
+
+    @staticmethod
+    def _alike(one: Segment, other: Segment) -> bool:
+        """Whether two segments say the same value with equal trust and contest."""
+        if one.winner is None or other.winner is None:
+            return False
+        return (one.winner.value, one.trust, one.contested) == (other.winner.value, other.trust, other.contested)
 
     def _row(self, segment: Segment, end: int) -> Rectangle:
         winner = segment.winner

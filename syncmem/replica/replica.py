@@ -108,7 +108,7 @@ class Replica:
 
     def _forget(self) -> None:
         """Drop what was cached: it may not be what the file says."""
-        for part in (self.logs, self.catalog, self.clocks, self.fold.references):
+        for part in (self.logs, self.catalog, self.clocks, self.fold.references, self.fold.timelines):
             part.forget()
         row = self.db.execute("SELECT n, wall, era FROM transactions ORDER BY n DESC LIMIT 1").fetchone()
         self._last = row or (0, 0, 0)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final
 
-from syncmem.codec import pack_flat, unpack
+from syncmem.codec import pack_flat, unpack_own
 from syncmem.model.instant import BEGINNING, FOREVER
 from syncmem.model.liveness import denied
 from syncmem.model.predicate import Predicate
@@ -54,6 +54,11 @@ class Timelines:
         self._catalog = catalog
         self._pages = pages
         self._rectangles = rectangles
+        self.forget()
+
+    def forget(self) -> None:
+        """Look again whether there are denials at all (most replicas have none, and are spared the look-ups)."""
+        self._any_denials = self._db.execute("SELECT EXISTS (SELECT 1 FROM denials)").fetchone()[0] == 1
 
     def fold(
         self, n: int, slot: Slot, work: Work, resettled: Callable[[Record, Slot], Record]
@@ -77,16 +82,25 @@ class Timelines:
             changes += self._fold_lane(n, slot.id, lane, definition.equality, new, updates)
         return changes, turned
 
+    def read_ahead(self, slots: list[Slot]) -> None:
+        """Read what folding these slots will need, in few statements."""
+        single = [slot.id for slot in slots if not self._catalog.predicate(slot.scope, slot.predicate).many]
+        self._pages.prefetch(single)
+        self._rectangles.prefetch(self._pages.of_one_page(single))
+
     # -- denials ------------------------------------------------------------------------------------
 
     def denials(self, slot: int, equality: Equality) -> list[Record]:
         """The denials of a slot, dead ones too."""
+        if not self._any_denials:
+            return []
         rows = self._db.execute("SELECT record FROM denials WHERE slot = ? ORDER BY position", (slot,)).fetchall()
-        return [self._pages.record(unpack(row[0]), equality) for row in rows]
+        return [self._pages.record(unpack_own(row[0]), equality) for row in rows]
 
     def store_denial(self, slot: int, record: Record) -> None:
         row = (slot, record.position, pack_flat(list(record[:STORED_FIELDS])))
         self._db.execute("INSERT OR REPLACE INTO denials VALUES (?, ?, ?)", row)
+        self._any_denials = True
 
     def _judged(self, record: Record, work: Work, denials: list[Record]) -> Record:
         """A new record with its status: by reference, and by the denials of its slot."""

@@ -1,0 +1,96 @@
+"""The verbs about whole memories, run as commands on real files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Shell
+
+LIVES = ("ana", "home_city")
+
+
+@pytest.fixture
+def lived(shell: Shell) -> Shell:
+    """A memory of two events: a definition and a claim."""
+    with shell.memory() as memory:
+        memory.remember(*LIVES, "Berlin", since="2015")
+    return shell
+
+
+def test_init_creates_the_file_once(empty: Shell) -> None:
+    first, second = empty.json("init"), empty.json("init")
+    assert (first["created"], second["created"]) == (True, False)
+    assert first["device"] == second["device"]
+    assert Path(first["path"]) == empty.folder.resolve() / "syncmem.db"
+    assert "already" in empty.text("init")
+
+
+def test_the_file_is_named_before_the_verb_after_it_or_by_a_variable(empty: Shell) -> None:
+    empty.text("--db", "a.db", "init")
+    empty.text("remember", "ana", "car", "red", "--db", "a.db")
+    variable = {"SYNCMEM_DB": "a.db"}
+    assert empty.run("believe", "ana", "car", env=variable).out.startswith("red")
+    empty.text("--db", "b.db", "init")
+    assert empty.run("--db", "b.db", "believe", "ana", "car", env=variable).out == "unknown\n"
+
+
+def test_two_memories_that_merge_believe_the_same(lived: Shell) -> None:
+    report = lived.json("--db", "tablet.db", "merge", "syncmem.db")
+    assert report["events"] == 2 and report["slots"] == [["vault", *LIVES]]
+    lived.text("--db", "tablet.db", "remember", *LIVES, "Lisbon", "--since", "2025-04")
+    assert "beliefs changed in 1 slot" in lived.text("merge", "tablet.db")
+    assert lived.json("rebuild") == lived.json("--db", "tablet.db", "rebuild")
+
+
+def test_a_bundle_carries_everything_over(lived: Shell) -> None:
+    assert lived.json("export", "out.bundle") == {"path": "out.bundle", "events": 2}
+    assert lived.json("--db", "new.db", "import", "out.bundle")["events"] == 2
+    assert lived.json("--db", "new.db", "import", "out.bundle")["events"] == 0
+    assert lived.json("--db", "new.db", "believe", *LIVES)[0]["value"] == "Berlin"
+    assert lived.text("export", "again.bundle").startswith("2 events in")
+
+
+def test_what_is_of_this_device_stays_here(shell: Shell) -> None:
+    with shell.memory() as memory:
+        memory.remember("ana", "pin", "1234", scope="device")
+    shell.text("export", "out.bundle")
+    shell.text("--db", "new.db", "import", "out.bundle")
+    assert shell.json("--db", "new.db", "entities", "--scope", "device") == []
+    assert shell.json("entities", "--scope", "device") == ["ana"]
+
+
+def test_a_backup_restores_the_memory(lived: Shell) -> None:
+    assert lived.json("backup", "copy.db")["bytes"] > 0
+    lived.text("remember", *LIVES, "Lisbon", "--since", "2025-04")
+    assert "what copy.db held" in lived.text("--db", "back.db", "restore", "copy.db")
+    assert [held["value"] for held in lived.json("--db", "back.db", "timeline", *LIVES)] == ["Berlin"]
+
+
+def test_restore_replaces_a_memory_only_when_told(shell: Shell) -> None:
+    shell.text("backup", "copy.db")
+    shell.text("remember", *LIVES, "Berlin")
+    refused = shell.run("restore", "copy.db")
+    assert refused.code == 1 and "--overwrite" in refused.err
+    shell.json("restore", "copy.db", "--overwrite")
+    assert shell.json("entities") == []
+    assert shell.json("--db", "syncmem.db.replaced", "entities") == ["ana"]
+
+
+def test_rebuild_changes_no_belief(lived: Shell) -> None:
+    with lived.memory() as memory:
+        before = memory.timeline(*LIVES)
+    assert lived.text("rebuild").startswith("Rebuilt; the digest of all beliefs is ")
+    with lived.memory() as memory:
+        assert memory.timeline(*LIVES) == before
+
+
+def test_doctor_tells_facts_and_problems(shell: Shell) -> None:
+    found = shell.json("doctor", "--full")
+    assert {"driver", "version", "wal_safe", "fts5"} <= found["facts"]["sqlite"].keys()
+    assert {"logs", "held", "oscillation", "cardinality"} <= found["facts"].keys()
+    shell.text("remember", "ana", "speaks", "Greek")
+    printed = shell.text("doctor")
+    assert "wal safe" in printed and "continuous yes" in printed
+    assert "problem: predicate 'speaks' is not defined" in printed

@@ -1,0 +1,25 @@
+"""How Hypothesis searches: "ci" is quick and always the same, "long" looks for hours if it is let.
+
+``HYPOTHESIS_PROFILE=long pytest tests/test_fold_properties.py`` chooses the other one.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+
+settings.register_profile(
+    "ci", derandomize=True, max_examples=40, stateful_step_count=30, deadline=None, suppress_health_check=SLOW_IS_FINE
+)
+settings.register_profile(
+    "long",
+    max_examples=5_000,
+    stateful_step_count=80,
+    deadline=None,
+    suppress_health_check=SLOW_IS_FINE,
+    print_blob=True,
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

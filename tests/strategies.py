@@ -1,0 +1,452 @@
+"""Histories to try the fold on: what a few devices may have said, and the ways in which it may travel.
+
+Every choice comes from a ``random.Random``: Hypothesis brings one that it can shrink, and
+:mod:`tests.differential` a seeded one, so both try the same kind of history.  Events have the form that
+:mod:`tests.reference` reads; times are ticks.  :func:`expected` is the reference's answer about a slot,
+:func:`observed` the engine's; both are lists of ``[from, to, value, contested, winner]``.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+from hypothesis import strategies as st
+
+from syncmem.model.event import ClockNote, Define, Kind, Ref
+from syncmem.model.instant import FOREVER
+from syncmem.replica import pages
+from syncmem.replica.reading import Placed
+from syncmem.replica.rectangles import Rectangle
+from syncmem.replica.replica import Replica
+from tests import reference, world
+from tests.reference import NONE, Event
+from tests.world import ENTITY, PREDICATE, Writer, instant, payload_of, sorted_keys, ticks
+
+DAY = 86_400_000_000
+TWO_MINUTES = 120_000_000  # short ticks, so that neighbours fall within the tie window of five minutes
+DEFINITIONS = "(definitions)"
+OPERATIONS = ("assert",) * 10 + ("affirm", "end") * 3 + ("deny", "retract", "undo") * 2 + ("retract_batch",)
+STATEMENTS = ("assert", "affirm", "end", "deny")
+
+Row = list[Any]  # [from, to (infinite: no end), value, contested, id of the event that wins at from]
+Held = dict[str, int]  # device -> how many of its events are held
+Parcel = list[tuple[str, int, int]]  # (device, after, until): what travels at once
+
+
+@dataclass(frozen=True)
+class History:
+    """What was said about one slot (or, with ``entity`` in an event, about several).
+
+    Attributes:
+        events: in an order in which nothing is named before it is written.
+        cardinalities: definitions of the predicate, in the order in which they were written.
+        offsets: device -> ticks by which its clock was wrong, as its last event says.
+        unit: microseconds of a tick; ``page_records``: statements to a page of the engine.
+    """
+
+    events: list[Event]
+    cardinalities: list[str] = field(default_factory=lambda: ["single"])
+    offsets: dict[str, int] = field(default_factory=dict)
+    unit: int = DAY
+    page_records: int = 32
+
+    def with_events(self, *more: Event) -> History:
+        return replace(self, events=[*self.events, *more])
+
+
+# -- making histories ---------------------------------------------------------------------------------
+
+
+def histories(**settings: Any) -> st.SearchStrategy[History]:
+    """Hypothesis' histories; ``settings`` as for :func:`history`."""
+    return randoms().map(lambda random: history(random, **settings))
+
+
+def randoms() -> st.SearchStrategy[Random]:
+    """A source of choices that Hypothesis can shrink."""
+    return st.randoms(use_true_random=False)
+
+
+def history(
+    random: Random,
+    *,
+    events_max: int = 14,
+    cardinalities: Sequence[str] | None = None,
+    clock_notes: bool = True,
+    operations: Sequence[str] = OPERATIONS,
+    named_ends: bool = True,
+) -> History:
+    """A history of a few devices."""
+    devices = "abcd"[: random.randint(1, 4)]
+    values = ["A", "B", "C"][: random.randint(1, 3)] + [NONE] * random.choice((0, 0, 1))
+    span = random.choice((8, 20, 40))
+    making = _Making(random, devices, values, span, operations, named_ends)
+    if cardinalities is None:
+        cardinalities = random.choice((["single"], ["single"], ["many"], ["many", "single"], ["single", "many"]))
+    noted = [device for device in devices if clock_notes and _chance(random, 15)]
+    return History(
+        events=[making.event() for _ in range(random.randint(1, events_max))],
+        cardinalities=list(cardinalities),
+        offsets={device: random.randint(-span, span) for device in noted},
+        unit=random.choice((DAY, TWO_MINUTES)),
+        page_records=random.choice((32, 1, 2)),
+    )
+
+
+@dataclass
+class _Making:
+    """Makes one event after another."""
+
+    random: Random
+    devices: str
+    values: list[str]
+    span: int
+    operations: Sequence[str]
+    named_ends: bool
+    made: list[Event] = field(default_factory=list)
+
+    def event(self) -> Event:
+        random = self.random
+        device = random.choice(self.devices)
+        seq = sum(e["device"] == device for e in self.made) + 1
+        event: Event = {"id": f"{device}{seq}", "device": device, "seq": seq, "hlc": self._time()}
+        event["op"] = random.choice(self.operations)
+        event["trust"] = random.choice((2, 2, 2, 1, 3))
+        if _chance(random, 20):
+            event["source"] = random.choice("xy")
+        self._say(event)
+        if event["op"] not in ("undo", "retract_batch") and _chance(random, 20):
+            event["batch"] = random.choice("pq")
+        self.made.append(event)
+        return event
+
+    def _say(self, event: Event) -> None:
+        random, operation = self.random, event["op"]
+        if operation in ("retract", "undo"):
+            event["target"] = self._some([e["id"] for e in self.made])
+            return
+        if operation == "retract_batch":
+            event["batch"] = random.choice("pq")
+            return
+        event["value"] = random.choice(self.values)
+        event["mode"] = random.choice(("state", "state", "change")) if operation in ("assert", "end") else "state"
+        if _chance(random, 80):
+            event["observed_at"] = self._time()
+        if operation == "end":
+            self._end(event)
+        elif operation != "deny":
+            self._bound(event)
+
+    def _end(self, event: Event) -> None:
+        claims = [e["id"] for e in self.made if e["op"] in reference.CLAIMS]
+        if event["mode"] == "change" or _chance(self.random, 60):
+            event["at"] = self._time()
+        if claims and self.named_ends and _chance(self.random, 30):
+            event["target"] = self.random.choice(claims)
+
+    def _bound(self, event: Event) -> None:
+        """When a claim starts, stops and ages; an affirmation seldom says more than that it is so."""
+        random = self.random
+        often = 100 if event["op"] == "assert" else 20
+        if event["mode"] == "change" or _chance(random, often // 2):
+            event["valid_from"] = self._time()
+        if _chance(random, often * 35 // 100):
+            event["mode"] = "state"
+            event["on_end"] = random.choice(("resume", "vacate", None))
+            for name in random.choice((("valid_to",), ("valid_to",), ("expires_at",), ("valid_to", "expires_at"))):
+                event[name] = random.randint(0, self.span + 5)
+            return
+        if _chance(random, often * 15 // 100):
+            event["ttl"] = random.randint(1, 8)
+        if _chance(random, often * 15 // 100):
+            event["stale_after"], event["stale_trust"] = random.randint(1, 8), random.choice((0, 1, 2))
+        if self.made and _chance(random, often // 10):
+            event["corrects"] = [random.choice(self.made)["id"]]
+
+    def _time(self) -> int:
+        return self.random.randint(0, self.span)
+
+    def _some(self, names: list[str]) -> str:
+        """One of the names; seldom one that nothing has."""
+        return "nothing" if not names or _chance(self.random, 5) else self.random.choice(names)
+
+
+def _chance(random: Random, percent: int) -> bool:
+    return random.randint(0, 99) >= 100 - percent  # low numbers, to which Hypothesis shrinks, mean no
+
+
+def one_more(random: Random, history: History, operations: Sequence[str] = STATEMENTS, **settled: Any) -> Event:
+    """One more event for a history, of a device of its own."""
+    making = _Making(random, "z", ["A", "B", "C", NONE], 40, operations, False, [*history.events])
+    return {**making.event(), "batch": None, **settled}
+
+
+# -- logs and parcels ---------------------------------------------------------------------------------
+
+
+@contextmanager
+def living_in(history: History) -> Iterator[None]:
+    """The length of a tick and the size of a page are those of the history."""
+    before = world.UNIT, pages.PAGE_RECORDS
+    world.UNIT, pages.PAGE_RECORDS = history.unit, history.page_records  # type: ignore[misc]
+    try:
+        yield
+    finally:
+        world.UNIT, pages.PAGE_RECORDS = before  # type: ignore[misc]
+
+
+def logs_of(history: History) -> dict[str, Writer]:
+    """The history as logs, byte for byte; definitions stand in a log of their own."""
+    names = sorted({e["device"] for e in history.events})
+    logs = dict(zip([DEFINITIONS, *names], map(Writer, sorted_keys(len(names) + 1)), strict=True))
+    for number, cardinality in enumerate(history.cardinalities):
+        settings = Define(PREDICATE, {"cardinality": cardinality}, 90, None, None, None, None)
+        logs[DEFINITIONS].write(Kind.DEFINE, settings, (instant(number) or 0) - 100 * world.UNIT)
+    refs: dict[str, Ref] = {}
+    for event in history.events:
+        kind, payload = payload_of(event, refs)
+        if kind in (Kind.CLAIM, Kind.AFFIRM, Kind.END, Kind.DENY):
+            payload = payload._replace(entity=event.get("entity", ENTITY))  # type: ignore[call-arg]
+        refs[event["id"]] = logs[event["device"]].write(kind, payload, instant(event["hlc"]) or 0)
+    for device, offset in history.offsets.items():
+        if device in logs:
+            log, last = logs[device], len(logs[device].events)
+            note = ClockNote(log.key.id, 1, last, offset * world.UNIT, 2, None, None, None)
+            log.write(Kind.CLOCK_NOTE, note, log.events[-1].hlc)
+    return logs
+
+
+def parcels(random: Random, logs: Mapping[str, Writer]) -> list[Parcel]:
+    """All events of the logs in some order, in parcels of some size; a few of them twice."""
+    held = dict.fromkeys(logs, 0)
+    result: list[Parcel] = []
+    while waiting := [name for name in sorted(logs) if held[name] < len(logs[name].events)]:
+        parcel: Parcel = []
+        for name in random.sample(waiting, random.randint(1, len(waiting))):
+            again = random.randint(0, held[name]) if _chance(random, 20) else held[name]
+            until = random.randint(held[name] + 1, len(logs[name].events))
+            parcel.append((name, again, until))
+            held[name] = until
+        result.append(parcel)
+    return result
+
+
+def deliver(replica: Replica, logs: Mapping[str, Writer], parcel: Parcel) -> None:
+    """Let a replica receive a parcel, in one transaction."""
+    list(replica.receive([frame for name, after, until in parcel for frame in logs[name].frames(after, until)]))
+
+
+def held_after(sent: Iterable[Parcel]) -> Held:
+    """How many events of each log have arrived with these parcels."""
+    held: Held = {}
+    for parcel in sent:
+        for name, _, until in parcel:
+            held[name] = max(held.get(name, 0), until)
+    return held
+
+
+# -- what must be believed ----------------------------------------------------------------------------
+
+
+class Said(str):
+    """A value that knows in which event it was said; equal to the same text said elsewhere."""
+
+    event: str = ""
+
+
+def expected(history: History, held: Held | None = None, entity: str = ENTITY) -> list[Row]:
+    """What the reference believes of a slot once ``held`` has arrived (unsaid: all)."""
+    if held is None:
+        held = {name: len(log.events) for name, log in logs_of(history).items()}
+    defined = history.cardinalities[: held.get(DEFINITIONS, 0)]
+    there = arrived(history, held)
+    others = {e["id"] for e in there if e["op"] in STATEMENTS and e.get("entity", ENTITY) != entity}
+    live = reference.live_events([reference.prepared(_apart(e)) for e in there])
+    return rows_of([e for e in live if e["id"] not in others], many=not defined or defined[-1] == "many")
+
+
+def _apart(event: Event) -> Event:
+    """The event with a value that equals none of another slot."""
+    if event["op"] not in STATEMENTS or event.get("entity", ENTITY) == ENTITY:
+        return event
+    return {**event, "value": f"{event['entity']}:{event['value']}"}
+
+
+def arrived(history: History, held: Held) -> list[Event]:
+    """The events that had arrived, in microseconds, their clocks corrected by the notes that had."""
+    result = []
+    written: Held = {}
+    for event in history.events:
+        device = event["device"]
+        place = written[device] = written.get(device, 0) + 1
+        if place > held.get(device, 0):
+            continue
+        noted = held[device] > sum(e["device"] == device for e in history.events)
+        result.append(in_microseconds(event, history.offsets.get(device, 0) if noted else 0))
+    return result
+
+
+def in_microseconds(event: Event, offset: int = 0) -> Event:
+    """The event with real times and every default that depends on the uncorrected clock."""
+    real = dict(event)
+    if event["op"] in reference.CLAIMS:
+        real["on_end"] = reference.prepared(event)["then"]
+    if "value" in event:
+        real["value"] = Said(event["value"])
+        real["value"].event = event["id"]
+    for name in ("hlc", "observed_at", "valid_from", "valid_to", "expires_at", "at"):
+        if real.get(name) is not None:
+            real[name] = instant(real[name])
+    for name in ("ttl", "stale_after"):
+        if real.get(name) is not None:
+            real[name] *= world.UNIT
+    real["hlc"] += offset * world.UNIT
+    return real
+
+
+def rows_of(live: list[Event], *, many: bool) -> list[Row]:
+    """The reference's rows for the live events of one slot."""
+    if not many:
+        return _in_ticks(_joined(_fold(live)))
+    values = sorted({str(e["value"]) for e in live if e["op"] in reference.CLAIMS} - {NONE})
+    lanes = [_fold([e for e in live if e.get("value") in (value, NONE)], value) for value in values]
+    shown = [row for lane in lanes for row in _joined(lane)]
+    nothing = _without(_joined(_fold(live, NONE)), shown)
+    return _in_ticks(sorted([*shown, *nothing], key=_order))
+
+
+def _fold(live: list[Event], value: str | None = None) -> list[Row]:
+    rows = reference.folded(copy.deepcopy(live))
+    return [[a, b, v, c, getattr(v, "event", None)] for a, b, v, c in rows if value in (None, v)]
+
+
+def _without(nothing: list[Row], shown: list[Row]) -> list[Row]:
+    """Where nothing is known to be, outside all spans in which a value is shown."""
+    result = []
+    for start, end, value, contested, _ in nothing:
+        marks = sorted({start, end, *(m for row in shown for m in row[:2] if start < m < end)})
+        free = [[a, b, value, contested, None] for a, b in pairwise(marks) if not any(r[0] <= a < r[1] for r in shown)]
+        result += _joined(free)
+    return result
+
+
+def _joined(rows: list[Row]) -> list[Row]:
+    """Neighbours of equal value and contest as one."""
+    result: list[Row] = []
+    for row in rows:
+        if result and result[-1][1] == row[0] and result[-1][2:4] == row[2:4]:
+            result[-1][1] = row[1]
+        else:
+            result.append(list(row))
+    return result
+
+
+def _in_ticks(rows: list[Row]) -> list[Row]:
+    return [[_tick(a), _tick(b), str(v), c, w] for a, b, v, c, w in rows]
+
+
+def _tick(moment: Any) -> Any:
+    return reference.FOREVER if moment in (FOREVER, reference.FOREVER) else ticks(moment)
+
+
+def _order(row: Row) -> tuple[Any, str]:
+    return (row[0], str(row[2]))
+
+
+# -- what is believed ---------------------------------------------------------------------------------
+
+
+def observed(replica: Replica, history: History, n: int | None = None, entity: str = ENTITY) -> list[Row]:
+    """What the table says that a replica believes of a slot, or believed at its transaction ``n``."""
+    then = FOREVER - 1 if n is None else n
+    sql = (
+        "SELECT b.lane, b.valid_from, b.valid_to, b.value, b.trust, b.contested, b.source, b.claim FROM beliefs b "
+        "JOIN slots s ON s.id = b.slot WHERE s.scope = 'vault' AND s.entity = ? AND s.predicate = ? "
+        "AND b.known_from <= ? AND b.known_to > ? ORDER BY b.lane, b.valid_from"
+    )
+    found = replica.db.execute(sql, (entity, PREDICATE, then, then)).fetchall()
+    lanes = rows_by_lane(replica, history, [(row[0], Rectangle(*row[1:])) for row in found])
+    shown = [row for lane in lanes.values() for row in _joined(lane) if row[2] != NONE]
+    nothing = [row for lane in lanes.values() for row in _joined(lane) if row[2] == NONE]
+    return sorted([*shown, *(nothing if b"" in lanes else _without(nothing, shown))], key=_order)
+
+
+def answered(replica: Replica, history: History, placed: list[Placed]) -> list[Row]:
+    """An answer of :class:`Reading` as rows of :func:`as_answer`."""
+    lanes = rows_by_lane(replica, history, placed)
+    return sorted([row for rows in lanes.values() for row in rows], key=_order)
+
+
+def as_answer(rows: list[Row]) -> list[Row]:
+    """Rows as a timeline tells them: neighbours of equal value are one, contested if any part is."""
+    result: dict[str, list[Row]] = {}
+    for row in rows:
+        same = result.setdefault(row[2], [])
+        if same and same[-1][1] == row[0]:
+            same[-1][1], same[-1][3] = row[1], same[-1][3] or row[3]
+        else:
+            same.append(list(row))
+    return sorted([row for same in result.values() for row in same], key=_order)
+
+
+def rows_by_lane(replica: Replica, history: History, placed: list[Placed]) -> dict[bytes, list[Row]]:
+    """Rectangles as rows, not yet joined."""
+    names = {log.key.id: name for name, log in logs_of(history).items()}
+    ids = _ids_by_place(history)
+    lanes: dict[bytes, list[Row]] = {}
+    for lane, rectangle in placed:
+        value = json.loads(rectangle.value)
+        log = replica.logs.log_of(rectangle.claim)
+        winner = ids.get((names.get(log.id, ""), rectangle.claim & (2**40 - 1)))
+        nameless = value is None and lane != b""  # cut where values are shown: its winner is one further back
+        said = [NONE if value is None else value, bool(rectangle.contested), None if nameless else winner]
+        lanes.setdefault(lane, []).append([_tick(rectangle.valid_from), _tick(rectangle.valid_to), *said])
+    return lanes
+
+
+def _ids_by_place(history: History) -> dict[tuple[str, int], str]:
+    written: Held = {}
+    ids = {}
+    for event in history.events:
+        place = written[event["device"]] = written.get(event["device"], 0) + 1
+        ids[event["device"], place] = event["id"]
+    return ids
+
+
+def rectangles(replica: Replica) -> list[tuple[Any, ...]]:
+    """The table of beliefs, row for row, with names instead of numbers that a rebuild may give anew."""
+    sql = (
+        "SELECT s.scope, s.entity, s.predicate, b.lane, b.known_to, b.valid_from, b.valid_to, b.known_from, b.value, "
+        "b.trust, b.contested, o.kind, o.name, b.claim FROM beliefs b JOIN slots s ON s.id = b.slot "
+        "LEFT JOIN sources o ON o.id = b.source ORDER BY 1, 2, 3, 4, 5, 6"
+    )
+    return [tuple(row) for row in replica.db.execute(sql).fetchall()]
+
+
+def closed(replica: Replica) -> set[tuple[Any, ...]]:
+    """The rectangles that are no longer believed."""
+    return {row for row in rectangles(replica) if row[4] != FOREVER}
+
+
+def overlaps(replica: Replica) -> list[tuple[Any, ...]]:
+    """Pairs of rectangles of one lane that share an instant of both axes, and neighbours that should be one."""
+    rows = rectangles(replica)
+    by_lane: dict[Any, list[tuple[Any, ...]]] = {}
+    for row in rows:
+        by_lane.setdefault(row[:4], []).append(row)
+    found = []
+    for lane in by_lane.values():
+        for index, a in enumerate(lane):
+            for b in lane[index + 1 :]:
+                both = max(a[7], b[7]) < min(a[4], b[4])
+                alike = a[8:11] == b[8:11] and (a[6] == b[5] or b[6] == a[5])
+                if both and (max(a[5], b[5]) < min(a[6], b[6]) or alike):
+                    found.append((a, b))
+    return found
