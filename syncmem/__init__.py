@@ -6,7 +6,8 @@ beliefs whatever order its events arrived in.
 
 from __future__ import annotations
 
-from syncmem.aio import AsyncMemory
+from typing import TYPE_CHECKING, Any
+
 from syncmem.environment import Environment, ManualClock
 from syncmem.errors import (
     BrokenChain,
@@ -47,6 +48,9 @@ from syncmem.results import (
 )
 from syncmem.statements import TRUST_TIERS, UNDATED
 from syncmem.watch import Subscription
+
+if TYPE_CHECKING:
+    from syncmem.aio import AsyncMemory
 
 __version__ = "0.1.0"
 
@@ -91,3 +95,12 @@ __all__ = [
     "Timeline",
     "restore",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """AsyncMemory is loaded when it is first used: asyncio is slow to import."""
+    if name == "AsyncMemory":
+        from syncmem.aio import AsyncMemory
+
+        return AsyncMemory
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -105,6 +105,7 @@ def _copy(connection: driver.Connection, path: Path) -> None:
         target = driver.dbapi.connect(str(path))
         try:
             connection.backup(target)
+            target.execute("PRAGMA journal_mode = DELETE")  # one file, and reading it leaves none beside it
             damage = target.execute("PRAGMA quick_check(1)").fetchone()[0]
         finally:
             target.close()

@@ -136,7 +136,7 @@ class Meeting(Opened):
     def devices(self) -> list[DeviceInfo]:
         """The devices of which events are held, this one first."""
         with self._looking():
-            own = self._replica.identity.device
+            own = self._replica.device
             logs = [log for log in self._replica.logs.by_no.values() if log.key is not None and log.seq]
             result = []
             for key in sorted({log.key.device for log in logs if log.key}, key=lambda key: (key != own, key)):

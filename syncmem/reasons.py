@@ -71,7 +71,7 @@ def _why_lost(record: Record, winner: Record | None, instant: int) -> str:
     if winner.role == Role.TEMPORARY and record.role != Role.TEMPORARY:
         return "a temporary statement lies over it"
     if record.anchor != winner.anchor:
-        return "the other vouches for a later time"
+        return "a statement about a later time replaced it"
     return "the other was observed later" if record.observed_at != winner.observed_at else "the other was written later"
 
 

@@ -174,6 +174,7 @@ class HistoryEntry:
     trust: int
     source: Source
     batch: str | None
+    reason: str | None
     device: str
     asserted_at: datetime | None
     arrived_at: datetime | None

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import itertools
 import json
 import random
 import resource
@@ -26,6 +27,8 @@ from zlib import crc32
 
 from syncmem import Environment, ManualClock, Memory
 from syncmem.environment import seeded_randomness
+from syncmem.model import salt
+from syncmem.model.event import CHAIN_START, chained, header, header_hash
 from syncmem.model.instant import from_datetime, parse, to_datetime
 from syncmem.replica.bundle import Frame
 
@@ -168,14 +171,15 @@ def _set_clock(memory: Memory, now: int) -> None:
 def deliver(authors: list[Memory], readers: list[Memory], mode: str, order: random.Random) -> int:
     """Bring all events to fresh devices in the order of a mode; how many events were taken in."""
     taken = 0
+    walk = {"in-order": _in_order, "reverse": _reverse, "offline": _offline}.get(mode, _shuffled)
+    logs = _logs(authors, 8 if mode == "in-order" else 64, order)
     for reader in readers:
-        logs = _logs(authors)
-        steps = {"in-order": _in_order, "reverse": _reverse, "offline": _offline}.get(mode, _shuffled)(logs, order)
-        for frames in steps:
-            taken += sum(len(w.positions) for w in reader._replica.receive(frames))
-            if mode == "dup":
-                list(reader._replica.receive(order.sample(frames, len(frames)) if len(frames) < 2 else frames))
-                reader.merge(order.choice(authors)) if order.random() < 0.02 else None
+        seen: list[Frame] = []
+        for frames in walk(logs, order):
+            taken += sum(len(written.positions) for written in reader._replica.receive(frames))
+            seen += frames
+            if mode == "dup" and order.random() < 0.5:
+                list(reader._replica.receive(order.choices(seen, k=3)))
     if mode in ("offline", "dup"):
         for reader in readers:
             for other in order.sample(readers, len(readers)):
@@ -183,12 +187,29 @@ def deliver(authors: list[Memory], readers: list[Memory], mode: str, order: rand
     return taken
 
 
-def _logs(authors: list[Memory]) -> list[list[Frame]]:
-    """The authors' own logs, as frames of whole blocks."""
-    logs = [
-        [f for f in memory._replica.frames({}) if f.key.device == memory._replica.identity.device] for memory in authors
-    ]
+def _logs(authors: list[Memory], events_max: int, order: random.Random) -> list[list[Frame]]:
+    """The authors' own logs, cut into pieces of random size."""
+    logs = []
+    for memory in authors:
+        device = memory._replica.identity.device
+        own = [frame for frame in memory._replica.frames({}) if frame.key.device == device]
+        logs.append(list(_cut(own, events_max, order)))
     return [log for log in logs if log]
+
+
+def _cut(frames: list[Frame], events_max: int, order: random.Random) -> Iterator[Frame]:
+    """The same events in smaller frames, each with the chain value that proves it."""
+    head = CHAIN_START
+    for frame in frames:
+        log = frame.key.id
+        salts = salt.salts(frame.cover, frame.first % salt.BLOCK_EVENTS, len(frame.events))
+        start, size = 0, order.randint(1, events_max)
+        for index, (event, value) in enumerate(zip(frame.events, salts, strict=True)):
+            assert value is not None
+            head = chained(head, header_hash(header(log, frame.first + index, event, value)))
+            if index + 1 - start == size or index + 1 == len(frame.events):
+                yield Frame(frame.key, frame.first + start, frame.events[start : index + 1], frame.cover, head)
+                start, size = index + 1, order.randint(1, events_max)
 
 
 def _in_order(logs: list[list[Frame]], order: random.Random) -> Iterator[list[Frame]]:
@@ -247,12 +268,35 @@ def check_final(slot: Row, memory: Memory, result: Result, device: str) -> None:
         found = memory.beliefs(slot["entity"], slot["predicate"], valid_at=LATE)
         result.check(what, sorted(slot["current"]), sorted(str(b.value) for b in found))
         return
-    rows = [
-        [str(belief.value), _micros_or_none(belief.valid_from), _micros_or_none(belief.valid_to)]
+    found = [
+        (str(belief.value), _micros_or_none(belief.valid_from), _micros_or_none(belief.valid_to))
         for belief in memory.timeline(slot["entity"], slot["predicate"])
     ]
-    expected = [[value, _micros(start), None if end is None else _micros(end)] for value, start, end in slot["rows"]]
-    result.check(what, sorted(expected, key=str), sorted(rows, key=str))
+    rows = [(value, _micros(start), None if end is None else _micros(end)) for value, start, end in slot["rows"]]
+    many = memory.predicates()[slot["predicate"]].many
+    result.check(what, sorted(as_timeline(rows, many), key=str), sorted(found, key=str))
+
+
+Span = tuple[str, int | None, int | None]
+
+
+def as_timeline(rows: Sequence[Span], many: bool) -> list[Span]:
+    """A source's rows as one timeline: equal neighbours are one, and where rows overlap the later start holds."""
+    if many:
+        values = sorted({value for value, _, _ in rows})
+        return [span for v in values for span in as_timeline([row for row in rows if row[0] == v], False)]
+    far = float("inf")
+    marks = sorted({t for _, start, end in rows for t in (start or 0, far if end is None else end)})
+    result: list[Span] = []
+    for start, end in itertools.pairwise(marks):
+        holding = [row for row in rows if (row[1] or 0) <= start < (far if row[2] is None else row[2])]
+        if holding:
+            value, until = max(holding, key=lambda row: row[1] or 0)[0], None if end == far else int(end)
+            if result and result[-1][0] == value and result[-1][2] == start:
+                result[-1] = (value, result[-1][1], until)
+            else:
+                result.append((value, int(start), until))
+    return result
 
 
 def _micros_or_none(moment: Any) -> int | None:

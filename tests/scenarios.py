@@ -7,6 +7,7 @@ wrong, last a line ``N of M right``, and exits 1 unless all are.
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import sys
@@ -134,7 +135,7 @@ def _check_clocks(events: list[Case]) -> None:
     clock = {e["id"]: e["hlc"] for e in events}
     for device in {e["device"] for e in events}:
         own = [e["hlc"] for e in sorted(events, key=lambda e: e["seq"]) if e["device"] == device]
-        if any(later <= earlier for earlier, later in zip(own, own[1:], strict=False)):
+        if any(later <= earlier for earlier, later in itertools.pairwise(own)):
             raise NotByHand("the clock falls along the log")
     for e in events:
         for target in _targets(e):

@@ -297,7 +297,7 @@ def in_microseconds(event: Event, offset: int = 0) -> Event:
     """The event with real times and every default that depends on the uncorrected clock."""
     real = dict(event)
     if event["op"] in reference.CLAIMS:
-        real["on_end"] = reference.prepared(event)["then"]
+        real["on_end"] = "resume" if reference.prepared(event)["overlay"] else "vacate"
     if "value" in event:
         real["value"] = Said(event["value"])
         real["value"].event = event["id"]

@@ -36,9 +36,9 @@ def glyphs_for(to: Console) -> Glyphs:
 
 def show_lines(lines: Iterable[Line], to: Console) -> None:
     for line in lines:
-        to.print(
-            Text.assemble(*((piece.text, piece.style) for piece in line)), no_wrap=True, crop=False, overflow="ignore"
-        )
+        text = Text.assemble(*((piece.text, piece.style) for piece in line))
+        text.rstrip()
+        to.print(text, no_wrap=True, crop=False, overflow="ignore")
 
 
 def draw_timeline(timeline: Timeline, *, zone: tzinfo, width: int | None) -> None:

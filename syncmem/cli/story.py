@@ -59,8 +59,8 @@ SCENES: Final = (
     Scene(
         "laptop",
         on(3, 3, 10),
-        "A note is filed here: Porto since 2023.",
-        "the wrong customer, but nobody notices",
+        "A note is filed: Porto since 2023.",
+        "the wrong customer's",
         lambda memory, _: memory.remember(CUSTOMER, CITY, "Porto", since="2023", source="user"),
     ),
     Scene(
@@ -89,15 +89,15 @@ SCENES: Final = (
     Scene(
         "laptop",
         on(6, 17),
-        "A model reads an invoice and guesses: Madrid.",
-        "a guess, not a statement",
+        "A model guesses from an invoice: Madrid.",
+        "trust 30, not 90",
         lambda memory, _: memory.remember(CUSTOMER, CITY, "Madrid", source="model", trust="inference"),
     ),
     Scene(
         "laptop",
         on(6, 18),
         "The note about Porto is retracted.",
-        "it was about customer:71",
+        "it was customer:71's",
         lambda memory, earlier: memory.retract(earlier[1].event, reason="the note is about customer:71", source="user"),
     ),
 )

@@ -15,7 +15,7 @@ from syncmem.cli.words import value_text
 from syncmem.results import Belief, HistoryEntry, Timeline
 
 WIDTH: Final = 88  # fits a README as well as a terminal
-DIGEST_CHARACTERS: Final = 12  # enough to see whether two are equal
+DIGEST_CHARACTERS: Final = 10  # enough to see whether two are equal
 ASKED: Final = f"{CUSTOMER} {CITY}"
 
 Pieces = tuple[str | tuple[str, str], ...]
@@ -136,7 +136,7 @@ def _doubt(belief: Belief, told: Told) -> Pieces:
 def _fate(told: Told) -> Pieces:
     entry, _ = told.why.taken_back[0]
     by = next(other for other in told.history if entry.event in other.names)
-    return ((entry.status, "bold"), f" {_place(by, told)}: in no timeline any more, and for ever in the history")
+    return ((entry.status, "bold"), f" {_place(by, told)}; no timeline shows it, the history does")
 
 
 def _day(when: datetime | None) -> str:

@@ -214,12 +214,12 @@ def as_timeline(placed: list[Placed]) -> list[Placed]:
     result: list[Placed] = []
     for lane, rectangle in sorted(without_none(placed)):
         last = result[-1] if result else None
-        if last is not None and last[0] == lane and last[1].valid_to == rectangle.valid_from:
-            if last[1].value == rectangle.value:
-                contested = max(last[1].contested, rectangle.contested)
-                result[-1] = (lane, last[1]._replace(valid_to=rectangle.valid_to, contested=contested))
-                continue
-        result.append((lane, rectangle))
+        follows = last is not None and last[0] == lane and last[1].valid_to == rectangle.valid_from
+        if last is not None and follows and last[1].value == rectangle.value:
+            contested = max(last[1].contested, rectangle.contested)
+            result[-1] = (lane, last[1]._replace(valid_to=rectangle.valid_to, contested=contested))
+        else:
+            result.append((lane, rectangle))
     return sorted(result, key=_by_time)
 
 

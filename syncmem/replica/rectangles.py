@@ -110,8 +110,9 @@ class Rectangles:
     def prefetch(self, slots: list[int]) -> None:
         """Read the current rectangles of single-valued slots with one page at once."""
         sql = (
-            f"SELECT b.slot, {_COLUMNS} FROM (SELECT value AS id FROM json_each(?)) j CROSS JOIN beliefs b ON b.slot = j.id "
-            f"AND b.lane = x'' AND b.known_to = {FOREVER} ORDER BY b.slot, b.valid_from"
+            f"SELECT b.slot, {_COLUMNS} FROM (SELECT value AS id FROM json_each(?)) j "
+            f"CROSS JOIN beliefs b ON b.slot = j.id AND b.lane = x'' AND b.known_to = {FOREVER} "
+            "ORDER BY b.slot, b.valid_from"
         )
         self._ahead = {slot: [] for slot in slots}
         for slot, *row in self._db.execute(sql, (json.dumps(slots),)):

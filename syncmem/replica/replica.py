@@ -224,6 +224,11 @@ class Replica:
         return self.logs.introduce(self._identity.log_key(scope), own=True)
 
     @property
+    def device(self) -> bytes | None:
+        """The key of this device; None before it has written anything."""
+        return None if self._identity is None else self._identity.device
+
+    @property
     def identity(self) -> Identity:
         """Who this device is; a new incarnation is opened where one is due."""
         if self._identity is None:

@@ -154,6 +154,7 @@ class Telling:
             verb=_VERBS.get(Kind(event.kind), "unknown") if event.kind in list(Kind) else "unknown",
             **self._said(position, event, payload),
             batch=getattr(payload, "batch", None),
+            reason=_reason(payload),
             device=self.device_id(replica.logs.key_of(position).device),
             asserted_at=to_datetime(clock),
             arrived_at=to_datetime(time[0]) if time else None,
@@ -231,6 +232,12 @@ def _form(payload: Any, record: Record) -> str:
     if record.role == Role.PERIOD:
         return "period"
     return "change" if payload.form == Form.CHANGE else "state"
+
+
+def _reason(payload: Any) -> str | None:
+    """The reason that a writer gave."""
+    stated = (getattr(payload, "extra", None) or {}).get("reason")
+    return stated if isinstance(stated, str) else None
 
 
 def _named(payload: Any) -> list[Any]:

@@ -46,7 +46,7 @@ def test_the_questions_are_answered(page: str) -> None:
 
 
 def test_the_page_fits_a_terminal(page: str) -> None:
-    assert max(map(len, page.splitlines())) <= 100
+    assert max(map(len, page.splitlines())) <= 80
     assert len(page.splitlines()) <= 60
 
 

@@ -1,0 +1,75 @@
+"""The workshop: where the files of a run lie, which of them are kept, and what children report.
+
+``SYNCMEM_BENCH_CACHE`` names a folder for the large files, so that a second run need not build them;
+otherwise everything lies in a temporary folder (``TMPDIR`` chooses the disk) and goes with the run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+CACHE = "SYNCMEM_BENCH_CACHE"
+ROOT = Path(__file__).parents[2]
+CHILD_SECONDS_MAX = 1_800
+
+
+@dataclass
+class Workshop:
+    """The files of one run."""
+
+    scale: str
+    folder: Path
+    cache: Path
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    @contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """A new folder, for as long as it is needed."""
+        folder = self.folder / f"scratch-{next(self._numbers)}"
+        folder.mkdir()
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder)
+
+    def kept(self, name: str, build: Callable[[Path], None]) -> Path:
+        """A folder that is built once: whole, or not there."""
+        folder = self.cache / name
+        if not folder.exists():
+            half = self.cache / f"{name}.half"
+            shutil.rmtree(half, ignore_errors=True)
+            half.mkdir(parents=True)
+            build(half)
+            half.rename(folder)
+        return folder
+
+    def child(self, *arguments: str | Path) -> dict[str, Any]:
+        """What a fresh process of :mod:`tests.benchmarks.child` reports."""
+        command = [sys.executable, "-m", "tests.benchmarks.child", *map(str, arguments)]
+        outcome = subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True, timeout=CHILD_SECONDS_MAX, check=False
+        )
+        if outcome.returncode:
+            raise RuntimeError(f"a child failed: {outcome.stderr[-2000:]}")
+        report: dict[str, Any] = json.loads(outcome.stdout)
+        return report
+
+
+@contextmanager
+def workshop(scale: str) -> Iterator[Workshop]:
+    """A workshop in a temporary folder; what is kept lies in the cache, if the environment names one."""
+    with tempfile.TemporaryDirectory(prefix="syncmem-bench-") as name:
+        folder = Path(name)
+        cache = os.environ.get(CACHE)
+        yield Workshop(scale, folder, Path(cache) if cache else folder / "kept")
