@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime, tzinfo
+from typing import NamedTuple
 
 from syncmem import statements
 from syncmem.errors import InvalidInput, NotFound, SeveralValues
 from syncmem.model.instant import from_datetime
 from syncmem.model.predicate import Predicate
+from syncmem.model.record import LOG_SHIFT
 from syncmem.opened import Opened
 from syncmem.reasons import Reasons
 from syncmem.replica.catalog import VAULT, Slot
@@ -16,6 +18,14 @@ from syncmem.results import Belief, Explanation, Grade, HistoryEntry, Timeline
 from syncmem.statements import When
 
 _FAR_FUTURE = 2**61  # later than any instant that can be stated
+
+
+class _View(NamedTuple):
+    """Which beliefs are asked for: this device's (at transaction ``n``), or what ``folded`` events make."""
+
+    n: int | None = None
+    folded: Visible | None = None
+    grade: Grade = Grade.EXACT
 
 
 class Asking(Opened):
@@ -76,17 +86,37 @@ class Asking(Opened):
         zone: str | tzinfo | None = None,
     ) -> list[Belief]:
         """All that is believed of an entity (or one predicate of it) at a moment; see :meth:`believe`."""
+        if known_at is None and asserted_by is None and device is None:
+            found = self._glance(scope, entity, predicate, valid_at, zone)
+            if found:
+                return found
         with self._looking():
             instant = self._now() if valid_at is None else self._moment(valid_at, zone)
-            result: list[Belief] = []
-            for slot in self._slots(scope, entity, predicate):
-                if known_at is None and asserted_by is None and device is None:
-                    placed, grade = self._reading.at(slot, instant), Grade.EXACT
-                else:
-                    placed, grade = self._placed(slot, known_at, asserted_by, device, zone)
-                    placed = [p for p in placed if p[1].valid_from <= instant < p[1].valid_to]
-                result += [self._telling.belief(slot, rectangle, grade) for _, rectangle in placed]
-            return result
+            view = self._view(scope, known_at, asserted_by, device, zone)
+            return [
+                self._telling.belief(slot, rectangle, view.grade)
+                for slot in self._slots(scope, entity, predicate)
+                for _, rectangle in self._at(view, slot, instant)
+            ]
+
+    def _glance(
+        self, scope: str, entity: str, predicate: str | None, valid_at: When | None, zone: str | tzinfo | None
+    ) -> list[Belief]:
+        """The beliefs of a slot that was looked up before, without asking whether another process wrote.
+
+        What is found is current: rectangles are read from the file, and a slot whose definition changed has none in
+        the lanes that were known.  What is not found has to be looked for again with everything read anew.
+        """
+        with self._lock:
+            slot = None if predicate is None else self._replica.catalog.cached(scope, entity, predicate)
+            if slot is None:
+                return []
+            self._replica.db.check_usable()
+            instant = self._now() if valid_at is None else self._moment(valid_at, zone)
+            placed = self._reading.at(slot, instant)
+            if any(rectangle.claim >> LOG_SHIFT not in self._replica.logs.by_no for _, rectangle in placed):
+                return []
+            return [self._telling.belief(slot, rectangle) for _, rectangle in placed]
 
     def timeline(
         self,
@@ -104,17 +134,31 @@ class Asking(Opened):
             slot = self._slot(scope, entity, predicate)
             if slot is None:
                 return Timeline(scope, entity, predicate, ())
-            placed, grade = self._placed(slot, known_at, asserted_by, device, zone)
-            beliefs = [self._telling.belief(slot, rectangle, grade) for _, rectangle in placed]
+            view = self._view(scope, known_at, asserted_by, device, zone)
+            beliefs = [self._telling.belief(slot, rectangle, view.grade) for _, rectangle in self._all(view, slot)]
             return Timeline(slot.scope, slot.entity, slot.predicate, tuple(beliefs))
 
-    def history(self, entity: str, predicate: str, *, scope: str = VAULT) -> list[HistoryEntry]:
-        """Every event about a slot in the order in which it arrived here, with what each did."""
+    def history(
+        self,
+        entity: str,
+        predicate: str,
+        *,
+        known_at: When | int | None = None,
+        asserted_by: When | None = None,
+        device: str | None = None,
+        scope: str = VAULT,
+        zone: str | tzinfo | None = None,
+    ) -> list[HistoryEntry]:
+        """Every event about a slot in the order in which it arrived here, with what each did.
+
+        The axes limit which events are listed; their status is the present one.
+        """
         with self._looking():
             slot = self._slot(scope, entity, predicate)
             if slot is None:
                 return []
-            return [self._telling.entry(position, slot) for position in self._telling.about(slot)]
+            visible = self._visible(self._view(scope, known_at, asserted_by, device, zone))
+            return [self._telling.entry(position, slot) for position in self._telling.about(slot) if visible(position)]
 
     def event(self, event: str) -> HistoryEntry:
         """One event by its id."""
@@ -130,12 +174,14 @@ class Asking(Opened):
         *,
         valid_at: When | None = None,
         known_at: When | int | None = None,
+        asserted_by: When | None = None,
+        device: str | None = None,
         scope: str = VAULT,
         zone: str | tzinfo | None = None,
     ) -> Explanation:
         """Why something is believed: ``why(belief)`` or ``why("ana", "home_city")``.
 
-        For a belief the moment is its start, else ``valid_at`` (unsaid: now).
+        For a belief the moment is its start, else ``valid_at`` (unsaid: now); the other axes as in :meth:`believe`.
         """
         if isinstance(about, Belief):
             entity, predicate, scope = about.entity, about.predicate, about.scope
@@ -147,19 +193,37 @@ class Asking(Opened):
             slot = self._slot(scope, entity, predicate)
             if slot is None:
                 return Explanation(None, None, (), (), (), f"Nothing was ever said about {entity} {predicate}.")
+            view = self._view(scope, known_at, asserted_by, device, zone)
             instant = self._instant_of(about, valid_at, zone)
-            visible, placed = self._known(slot, known_at, zone)
-            holding = [r for _, r in placed if r.valid_from <= instant < r.valid_to]
-            beliefs = [self._telling.belief(slot, rectangle) for rectangle in holding]
+            beliefs = [self._telling.belief(slot, r, view.grade) for _, r in self._at(view, slot, instant)]
             if isinstance(about, Belief):
                 beliefs = [belief for belief in beliefs if belief.value == about.value]
             belief = beliefs[0] if beliefs else None
-            return Reasons(self._replica, self._reading, self._telling).explain(slot, instant, belief, visible)
+            reasons = Reasons(self._replica, self._reading, self._telling)
+            return reasons.explain(slot, instant, belief, self._visible(view))
 
-    def contested(self, *, scope: str | None = None) -> list[Belief]:
-        """The beliefs that something contradicts, and about which the user should be asked."""
+    def contested(
+        self,
+        *,
+        valid_at: When | None = None,
+        known_at: When | int | None = None,
+        scope: str | None = None,
+        zone: str | tzinfo | None = None,
+    ) -> list[Belief]:
+        """The beliefs that something contradicts, and about which the user should be asked.
+
+        Args:
+            valid_at: only what is contested at that moment; unsaid: at any.
+            known_at: what was contested for this device then.
+        """
         with self._looking():
-            return [self._telling.belief(slot, rectangle) for slot, rectangle in self._reading.contested(scope)]
+            n = None if known_at is None else self._transaction(known_at, zone)
+            instant = None if valid_at is None else self._moment(valid_at, zone)
+            return [
+                self._telling.belief(slot, rectangle)
+                for slot, rectangle in self._reading.contested(scope, n)
+                if instant is None or rectangle.valid_from <= instant < rectangle.valid_to
+            ]
 
     def entities(self, *, scope: str = VAULT) -> list[str]:
         """All entities that anything was said about, in order."""
@@ -184,42 +248,43 @@ class Asking(Opened):
         slot = self._slot(scope, entity, predicate)
         return [] if slot is None else [slot]
 
-    def _placed(
+    def _view(
         self,
-        slot: Slot,
+        scope: str,
         known_at: When | int | None,
         asserted_by: When | None,
         device: str | None,
         zone: str | tzinfo | None,
-    ) -> tuple[list[Placed], Grade]:
-        """The timeline of a slot on the axes that were asked for, and its grade."""
+    ) -> _View:
+        """The axes that were asked for."""
         if asserted_by is not None:
             if known_at is not None or device is not None:
                 raise InvalidInput("asserted_by= is an axis of its own; pass it without known_at= and device=")
-            return self._reading.folded(slot, self._reading.asserted_by(self._through(asserted_by, zone))), Grade.EXACT
-        if device is not None:
-            return self._of_device(slot, device, known_at, zone)
-        n = None if known_at is None else self._transaction(known_at, zone)
-        return self._reading.timeline(slot, n), Grade.EXACT
-
-    def _of_device(
-        self, slot: Slot, device: str, known_at: When | int | None, zone: str | tzinfo | None
-    ) -> tuple[list[Placed], Grade]:
+            return _View(folded=self._reading.asserted_by(self._through(asserted_by, zone)))
+        if device is None:
+            return _View(n=None if known_at is None else self._transaction(known_at, zone))
         if isinstance(known_at, int):
             raise InvalidInput("a transaction number belongs to this device; pass a time as known_at= with device=")
         time = _FAR_FUTURE if known_at is None else self._through(known_at, zone)
-        visible, grade = self._reading.held_by(self._device_key(device), slot.scope, time)
-        return self._reading.folded(slot, visible), grade
+        visible, grade = self._reading.held_by(self._device_key(device), scope, time)
+        return _View(folded=visible, grade=grade)
 
-    def _known(
-        self, slot: Slot, known_at: When | int | None, zone: str | tzinfo | None
-    ) -> tuple[Visible, list[Placed]]:
-        """What had arrived by a known time, and the timeline that was believed then."""
-        if known_at is None:
-            return self._replica.logs.holds, self._reading.timeline(slot)
-        n = self._transaction(known_at, zone)
-        logs = self._replica.logs
-        return (lambda p: logs.holds(p) and logs.arrival(p) <= n), self._reading.timeline(slot, n)
+    def _at(self, view: _View, slot: Slot, instant: int) -> list[Placed]:
+        if view.folded is None:
+            return self._reading.at(slot, instant, view.n)
+        return [p for p in self._reading.folded(slot, view.folded) if p[1].valid_from <= instant < p[1].valid_to]
+
+    def _all(self, view: _View, slot: Slot) -> list[Placed]:
+        if view.folded is None:
+            return self._reading.timeline(slot, view.n)
+        return self._reading.folded(slot, view.folded)
+
+    def _visible(self, view: _View) -> Visible:
+        """The events on which the answers of a view rest."""
+        logs, n = self._replica.logs, view.n
+        if view.folded is not None:
+            return view.folded
+        return logs.holds if n is None else lambda position: logs.holds(position) and logs.arrival(position) <= n
 
     def _transaction(self, known_at: When | int, zone: str | tzinfo | None) -> int:
         if isinstance(known_at, int):

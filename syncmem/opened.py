@@ -99,6 +99,9 @@ class Opened:
         return self._environment.clock.now()
 
     def _slot(self, scope: str, entity: str, predicate: str) -> Slot | None:
+        known = self._replica.catalog.cached(scope, entity, predicate)
+        if known is not None:
+            return known
         names = statements.name("entity", entity), statements.name("predicate", predicate)
         return self._replica.catalog.find(statements.name("scope", scope), *names)
 

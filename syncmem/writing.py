@@ -164,7 +164,7 @@ class Writing(Opened):
         said = self._words(
             scope=scope, trust=trust, source=source, observed_at=observed_at, batch=batch, reason=reason, zone=zone
         )
-        with self._lock:
+        with self._lock, self._replica.transaction():
             return self._write(said.scope, Kind.DENY, statements.denial(entity, predicate, value, said))
 
     def retract(
@@ -302,7 +302,7 @@ class Writing(Opened):
         name = statements.name("predicate", predicate)
         source_parts = (said.source.kind, said.source.id)
         payload = Define(name, settings, said.trust, *source_parts, said.batch, said.extra or None)
-        with self._lock:
+        with self._lock, self._replica.transaction():
             return self._write(said.scope, Kind.DEFINE, payload)
 
     def correct_clock(
@@ -330,11 +330,12 @@ class Writing(Opened):
     # -- the one way to an event --------------------------------------------------------------------
 
     def _write(self, scope: str, kind: Kind, payload: Payload) -> Receipt:
-        """Append an event and read its receipt off what changed."""
-        with self._replica.transaction():
-            written = self._replica.append(scope, [(kind, payload)])
-            against = self._against(written.positions[-1]) if kind in _STATEMENT_KINDS else None
-            return self._receipt(kind, payload, written, against, scope)
+        """Append an event and read its receipt off what changed; inside the verb's transaction."""
+        written = self._replica.append(scope, [(kind, payload)])
+        position = written.positions[-1]
+        won = any(rectangle.claim == position for change in written.changes for rectangle in change.added)
+        against = self._against(position) if kind in _STATEMENT_KINDS and not won else None
+        return self._receipt(kind, payload, written, against, scope)
 
     def _receipt(self, kind: Kind, payload: Payload, written: Written, against: Belief | None, scope: str) -> Receipt:
         decision = receipts.decide(kind, written.changes, against)

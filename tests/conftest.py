@@ -1,18 +1,25 @@
 """How Hypothesis searches: "ci" is quick and always the same, "long" looks for hours if it is let.
 
-``HYPOTHESIS_PROFILE=long pytest tests/test_fold_properties.py`` chooses the other one.
+``HYPOTHESIS_PROFILE=long pytest --timeout=0 tests/test_fold_properties.py`` chooses the other one.  Only it
+shrinks what it finds, which takes longer than a test may take here.
 """
 
 from __future__ import annotations
 
 import os
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
 settings.register_profile(
-    "ci", derandomize=True, max_examples=40, stateful_step_count=30, deadline=None, suppress_health_check=SLOW_IS_FINE
+    "ci",
+    derandomize=True,
+    max_examples=40,
+    stateful_step_count=30,
+    phases=[Phase.explicit, Phase.generate],
+    deadline=None,
+    suppress_health_check=SLOW_IS_FINE,
 )
 settings.register_profile(
     "long",

@@ -21,6 +21,7 @@ from syncmem.codec import EVENT_BYTES_MAX, pack, pack_flat, unpack
 from syncmem.errors import InvalidInput, NotCanonical
 
 ID_BYTES: Final = 16
+LOG_PREFIX_BYTES: Final = 6  # of a log id, in the public names of events
 CHAIN_START: Final = bytes(32)
 LABEL_COMMITMENT: Final = b"syncmem/v1/payload\0"
 LABEL_HEADER: Final = b"syncmem/v1/header\0"
@@ -72,7 +73,7 @@ class Ref(NamedTuple):
     id: bytes
 
     def __str__(self) -> str:
-        return f"{self.log[:6].hex()}-{self.seq}-{self.id[:4].hex()}"
+        return f"{self.log[:LOG_PREFIX_BYTES].hex()}-{self.seq}"
 
 
 class Statement(NamedTuple):

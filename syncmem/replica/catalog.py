@@ -54,6 +54,10 @@ class Catalog:
             slot = self._remember(Slot(row[0], *key))
         return slot
 
+    def cached(self, scope: str, entity: str, predicate: str) -> Slot | None:
+        """The slot, if it was looked up before under these very names."""
+        return self._slots.get((scope, entity, predicate))
+
     def ensure(self, scope: str, entity: str, predicate: str) -> Slot:
         """The slot, made if it is new."""
         slot = self.find(scope, entity, predicate)

@@ -59,13 +59,18 @@ class Fold:
         self.rectangles = Rectangles(database)
         self.timelines = Timelines(database, catalog, self.pages, self.rectangles)
         self.liveness = Liveness(self.references)
+        self._records: dict[int, tuple[Slot, Record]] = {}  # those of the latest arrivals
 
-    def arrive(self, n: int, arrivals: Sequence[Arrival]) -> list[Change]:
-        """Fold events that have just been stored, under transaction number ``n``; what it changed."""
+    def arrive(self, n: int, arrivals: Sequence[Arrival], *, new: bool = False) -> list[Change]:
+        """Fold events that have just been stored, under transaction number ``n``; what it changed.
+
+        ``new``: they were written just now, so nothing can refer to them yet.
+        """
+        self._records.clear()
         self.rectangles.begin()
         self.pages.discard()
         work: dict[Slot, Work] = {}
-        self._settle_status(self._register(arrivals, work), work)
+        self._settle_status(self._register(arrivals, work, new), work)
         changes: list[Change] = []
         while work:
             turned: list[int] = []
@@ -82,11 +87,11 @@ class Fold:
 
     # -- registering --------------------------------------------------------------------------------
 
-    def _register(self, arrivals: Sequence[Arrival], work: dict[Slot, Work]) -> list[int]:
+    def _register(self, arrivals: Sequence[Arrival], work: dict[Slot, Work], new: bool) -> list[int]:
         """Take arrivals in; the positions whose status must be looked at because of them."""
         recheck: list[int] = []
         batches: dict[tuple[str, str], list[int]] = {}
-        for first, count in _stretches([arrival.position for arrival in arrivals]):
+        for first, count in [] if new else _stretches([arrival.position for arrival in arrivals]):
             recheck += sorted(self.references.named_within(first, count))
         for position, event in arrivals:
             payload = readable(event)
@@ -114,6 +119,7 @@ class Fold:
     def _add_statement(self, position: int, event: Event, said: Statement, scope: str, work: dict[Slot, Work]) -> None:
         slot = self._catalog.ensure(scope, said.entity, said.predicate)
         record = self.record(position, event, said, slot)
+        self._records[position] = (slot, record)
         item = work.get(slot)
         if item is None:
             item = work[slot] = Work()
@@ -213,6 +219,8 @@ class Fold:
 
     def record_at(self, position: int) -> tuple[Slot, Record] | None:
         """The slot and record of a stored statement, its status not looked at; None for other events."""
+        if position in self._records:
+            return self._records[position]
         event = self._logs.event(position)
         said = readable(event)
         if not isinstance(said, Statement):

@@ -45,6 +45,7 @@ class Logs:
     def __init__(self, database: Database) -> None:
         self._db = database
         self._cache: dict[int, list[Event]] = {}
+        self._covers: dict[tuple[int, int], salt.Cover] = {}
         self.replayed: int | None = None  # the transaction that a rebuild has come to
         self.forget()
 
@@ -66,6 +67,7 @@ class Logs:
         self.by_no = {log.no: log for log in logs}
         self.by_id = {log.id: log for log in logs}
         self._cache.clear()
+        self._covers.clear()
 
     # -- logs ---------------------------------------------------------------------------------------
 
@@ -213,9 +215,15 @@ class Logs:
 
     def cover(self, no: int, seq: int) -> salt.Cover | None:
         """The salt cover of the block that holds place ``seq``."""
-        sql = "SELECT cover FROM blocks WHERE log = ? AND block = ?"
-        row = self._db.execute(sql, (no, seq // salt.BLOCK_EVENTS)).fetchone()
-        return read_cover(unpack_own(row[0])) if row else None
+        key = (no, seq // salt.BLOCK_EVENTS)
+        if key not in self._covers:
+            row = self._db.execute("SELECT cover FROM blocks WHERE log = ? AND block = ?", key).fetchone()
+            if row is None:
+                return None
+            if len(self._covers) >= _CACHED_RUNS:
+                self._covers.clear()
+            self._covers[key] = read_cover(unpack_own(row[0]))
+        return self._covers[key]
 
     def head_at(self, log: Log, seq: int) -> bytes:
         """The chain value after place ``seq``, which ends a block or the log."""

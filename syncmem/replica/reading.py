@@ -61,6 +61,10 @@ class Reading:
 
         A rectangle reaches as far as its value holds without a gap; all else is that of the instant.
         """
+        if not self._replica.catalog.predicate(slot.scope, slot.predicate).many:
+            single = self._now_at(slot.id, SINGLE, instant) if n is None else self._then_at(n, slot.id, SINGLE, instant)
+            if single is not None or n is None:
+                return [] if single is None else [(SINGLE, single)]
         look = self._now_at if n is None else partial(self._then_at, n)
         found = [(lane, look(slot.id, lane, instant)) for lane in self._lanes(slot, n)]
         placed = [(lane, rectangle) for lane, rectangle in found if rectangle is not None]
@@ -120,14 +124,16 @@ class Reading:
                 return int(row[0])
         return 0
 
-    def contested(self, scope: str | None) -> list[tuple[Slot, Rectangle]]:
-        """All contested current rectangles."""
+    def contested(self, scope: str | None, n: int | None = None) -> list[tuple[Slot, Rectangle]]:
+        """All rectangles that are (or, at transaction ``n``, were) contested."""
         sql = (
             "SELECT s.id, s.scope, s.entity, s.predicate, b.valid_from, b.valid_to, b.value, b.trust, b.contested, "
-            f"b.source, b.claim FROM beliefs b JOIN slots s ON s.id = b.slot WHERE b.contested = 1 "
-            f"AND b.known_to = {FOREVER} AND (?1 IS NULL OR s.scope = ?1) ORDER BY s.entity, s.predicate, b.valid_from"
+            "b.source, b.claim FROM beliefs b JOIN slots s ON s.id = b.slot WHERE b.contested = 1 "
+            "AND b.known_to > ?1 AND b.known_from <= ?1 AND (?2 IS NULL OR s.scope = ?2) "
+            "ORDER BY s.entity, s.predicate, b.valid_from"
         )
-        return [(Slot(*row[:4]), Rectangle(*row[4:])) for row in self._db.execute(sql, (scope,)).fetchall()]
+        known = FOREVER - 1 if n is None else n
+        return [(Slot(*row[:4]), Rectangle(*row[4:])) for row in self._db.execute(sql, (known, scope)).fetchall()]
 
     # -- folding what was visible ---------------------------------------------------------------------
 

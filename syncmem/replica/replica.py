@@ -110,6 +110,7 @@ class Replica:
         """Drop what was cached: it may not be what the file says."""
         for part in (self.logs, self.catalog, self.clocks, self.fold.references, self.fold.timelines):
             part.forget()
+        self._own_logs: dict[str, Log] = {}
         row = self.db.execute("SELECT n, wall, era FROM transactions ORDER BY n DESC LIMIT 1").fetchone()
         self._last = row or (0, 0, 0)
 
@@ -121,18 +122,18 @@ class Replica:
     # -- writing ------------------------------------------------------------------------------------
 
     def append(self, scope: str, items: Sequence[tuple[Kind, Payload]]) -> Written:
-        """Write own events into the log of a scope; in a transaction of its own or the one around it."""
-        with self.transaction():
-            log = self._own_log(scope)
-            n = self._last[0] + 1
-            opening = self._opening_note(log, n)
-            events: list[Event] = []
-            for kind, payload in [*opening, *items]:
-                events.append(Event(int(kind), self._tick(events), encode(payload)))
-            first = self._append(log, events, n)
-            arrivals = [Arrival(first + offset, event) for offset, event in enumerate(events)]
-            written = self._finish(n, arrivals)
-            return written._replace(positions=written.positions[len(opening) :])
+        """Write own events into the log of a scope; inside the caller's transaction."""
+        assert self.db.in_transaction, "append is part of a transaction"
+        log = self._own_log(scope)
+        n = self._last[0] + 1
+        opening = self._opening_note(log, n)
+        events: list[Event] = []
+        for kind, payload in [*opening, *items]:
+            events.append(Event(int(kind), self._tick(events), encode(payload)))
+        first = self._append(log, events, n)
+        arrivals = [Arrival(first + offset, event) for offset, event in enumerate(events)]
+        written = self._finish(n, arrivals, new=True)
+        return written._replace(positions=written.positions[len(opening) :])
 
     def _opening_note(self, log: Log, n: int) -> list[tuple[Kind, Payload]]:
         """What a new log begins with where the device already holds others of its scope."""
@@ -195,9 +196,9 @@ class Replica:
     def _append(self, log: Log, events: Sequence[Event], n: int) -> int:
         return self.logs.append(log, events, n, self.environment.randomness)
 
-    def _finish(self, n: int, arrivals: Sequence[Arrival]) -> Written:
+    def _finish(self, n: int, arrivals: Sequence[Arrival], *, new: bool = False) -> Written:
         """Fold what was stored and record the transaction."""
-        changes = self.fold.arrive(n, arrivals)
+        changes = self.fold.arrive(n, arrivals, new=new)
         own = [event.hlc for position, event in arrivals if self.logs.log_of(position).own]
         wall = own[-1] if own else self.environment.clock.now()
         era = self._last[2] + (wall < self._last[1])
@@ -218,10 +219,13 @@ class Replica:
 
     def _own_log(self, scope: str) -> Log:
         """The log this device writes a scope's events into; a new incarnation is opened where one is due."""
-        if self._identity is None:
-            self._identity = self._identities.current() or self._identities.begin()
-            self.logs.forget()
-        return self.logs.introduce(self._identity.log_key(scope), own=True)
+        log = self._own_logs.get(scope)
+        if log is None:
+            if self._identity is None:
+                self._identity = self._identities.current() or self._identities.begin()
+                self.logs.forget()
+            log = self._own_logs[scope] = self.logs.introduce(self._identity.log_key(scope), own=True)
+        return log
 
     @property
     def device(self) -> bytes | None:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from syncmem.errors import NotFound
 from syncmem.model.event import (
+    LOG_PREFIX_BYTES,
     Define,
     Event,
     Form,
@@ -20,14 +21,16 @@ from syncmem.model.instant import to_datetime
 from syncmem.model.record import (
     DENIED,
     DETACHED,
+    LOG_SHIFT,
     RETRACTED,
     UNDONE,
     WITHDRAWN,
     Record,
     Role,
 )
-from syncmem.model.value import NONE, decode, from_json
+from syncmem.model.value import NONE, decode, from_stored
 from syncmem.replica.catalog import Slot
+from syncmem.replica.logs import SEQ_MASK
 from syncmem.replica.rectangles import Rectangle
 from syncmem.replica.replica import Replica
 from syncmem.results import Belief, Change, Grade, HistoryEntry, Source
@@ -51,8 +54,6 @@ _STATUS: Final = (
     (DENIED, "denied"),
     (DETACHED, "detached"),
 )
-LOG_PREFIX_BYTES: Final = 6
-ID_PREFIX_BYTES: Final = 4
 
 
 class Telling:
@@ -60,24 +61,31 @@ class Telling:
 
     def __init__(self, replica: Replica) -> None:
         self._replica = replica
+        self._sources: dict[int, Source] = {}  # by number; numbers never change their meaning
+        self._prefixes: dict[int, str] = {}  # the start of event ids, by log number
 
     # -- beliefs ------------------------------------------------------------------------------------
 
     def belief(self, slot: Slot, rectangle: Rectangle, grade: Grade = Grade.EXACT) -> Belief:
-        kind, name = self._replica.catalog.source(rectangle.source)
         return Belief(
             scope=slot.scope,
             entity=slot.entity,
             predicate=slot.predicate,
-            value=from_json(rectangle.value),
+            value=from_stored(rectangle.value),
             valid_from=to_datetime(rectangle.valid_from),
             valid_to=to_datetime(rectangle.valid_to),
             trust=rectangle.trust,
-            source=Source(kind, name),
+            source=self._source(rectangle.source),
             contested=bool(rectangle.contested),
             event=self.event_id(rectangle.claim),
             grade=grade,
         )
+
+    def _source(self, number: int) -> Source:
+        found = self._sources.get(number)
+        if found is None:
+            found = self._sources[number] = Source(*self._replica.catalog.source(number))
+        return found
 
     def value(self, record: Record) -> object:
         """The value of a statement."""
@@ -85,7 +93,7 @@ class Telling:
 
     def change(self, rectangle: Rectangle) -> Change:
         return Change(
-            from_json(rectangle.value),
+            from_stored(rectangle.value),
             to_datetime(rectangle.valid_from),
             to_datetime(rectangle.valid_to),
             self.event_id(rectangle.claim),
@@ -94,8 +102,12 @@ class Telling:
     # -- event ids ----------------------------------------------------------------------------------
 
     def event_id(self, position: int) -> str:
-        """The public name of an event: log, place, and the start of its hash, such as ``5f3a9c01b2d4-42-8be1d07c``."""
-        return str(self._replica.logs.ref(position))
+        """The public name of an event: the start of its log's id and its place, such as ``5f3a9c01b2d4-42``."""
+        number = position >> LOG_SHIFT
+        prefix = self._prefixes.get(number)
+        if prefix is None:
+            prefix = self._prefixes[number] = self._replica.logs.by_no[number].id[:LOG_PREFIX_BYTES].hex()
+        return f"{prefix}-{position & SEQ_MASK}"
 
     def position(self, event_id: str) -> int:
         """The position of a named event.
@@ -105,16 +117,15 @@ class Telling:
         """
         logs = self._replica.logs
         try:
-            log_part, seq_part, hash_part = str(event_id).split("-")
-            prefix, seq, start = bytes.fromhex(log_part), int(seq_part), bytes.fromhex(hash_part)
+            log_part, seq_part = str(event_id).split("-")
+            prefix, seq = bytes.fromhex(log_part), int(seq_part)
         except ValueError as error:
             raise NotFound(f"{event_id!r} is no event id; take one from a receipt or from history()") from error
-        found = [log for log in logs.by_no.values() if log.id.startswith(prefix) and logs.holds(log.position(seq))]
-        for log in found:
-            position = log.position(seq)
-            if len(prefix) >= LOG_PREFIX_BYTES and start and logs.ref(position).id.startswith(start):
-                return position
-        raise NotFound(f"event {event_id} has not arrived here; sync or merge first, or check the id")
+        found = [log.position(seq) for log in logs.by_no.values() if log.id.startswith(prefix)]
+        held = [position for position in found if len(prefix) >= LOG_PREFIX_BYTES and logs.holds(position)]
+        if len(held) != 1:
+            raise NotFound(f"event {event_id} has not arrived here; sync or merge first, or check the id")
+        return held[0]
 
     def device_id(self, device: bytes) -> str:
         return device[:LOG_PREFIX_BYTES].hex()
@@ -216,7 +227,7 @@ def effect(closed: Sequence[Rectangle], begun: Sequence[Rectangle]) -> str:
 
 
 def _shown(rectangle: Rectangle) -> str:
-    value = from_json(rectangle.value)
+    value = from_stored(rectangle.value)
     return "none" if value is NONE else str(value)
 
 

@@ -6,6 +6,7 @@ order of their own; their logs arrive one after the other, so claims arrive out 
 
 from __future__ import annotations
 
+import inspect
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -58,7 +59,7 @@ class Shape:
     @property
     def name(self) -> str:
         """The name of the file that holds it, other for each way of storing it."""
-        stored = (_GENERATION, FOLD_VERSION, schema.SCHEMA_VERSION, schema._TABLES, pages.PAGE_RECORDS, BULK_EVENTS)
+        stored = (_GENERATION, FOLD_VERSION, inspect.getsource(schema), pages.PAGE_RECORDS, BULK_EVENTS)
         return f"claims-{self.claims}-{sha256(repr((self, stored)).encode()).hexdigest()[:12]}"
 
 

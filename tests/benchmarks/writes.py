@@ -6,7 +6,7 @@ Grouped writes have no reach of their own; they are claims a second beside trans
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -45,17 +45,17 @@ class Bench:
         self._number = count()
         self._seq = count(1)
 
-    def says(self) -> Iterator[tuple[str, str, str]]:
-        """Ever new values, slot after slot."""
-        for number in self._number:
-            yield (*material.slot_names(number * 7 % self.slots), f"new value {number}")
+    def new(self) -> tuple[str, str, str]:
+        """Entity, predicate and value: ever new values, slot after slot."""
+        number = next(self._number)
+        return (*material.slot_names(number * 7 % self.slots), f"new value {number}")
 
     def state(self) -> Action:
-        entity, predicate, value = next(self.says())
+        entity, predicate, value = self.new()
         return lambda: self.memory.remember(entity, predicate, value)
 
     def change(self) -> Action:
-        entity, predicate, value = next(self.says())
+        entity, predicate, value = self.new()
         number = next(self._number)
         day = datetime(2012, 1, 1, tzinfo=UTC) + timedelta(hours=number * 7919 % 70_000)
         return lambda: self.memory.remember(entity, predicate, value, changed_on=day)
@@ -65,7 +65,7 @@ class Bench:
         return lambda: self.log.add_one(rows[0])
 
     def rows(self, number: int) -> list[tuple[object, ...]]:
-        said = (next(self.says()) for _ in range(number))
+        said = (self.new() for _ in range(number))
         states = (material.state(*each, observed_at=material.FIRST_CLOCK) for each in said)
         return [row(b"new log", next(self._seq), each, material.FIRST_CLOCK) for each in states]
 

@@ -1,0 +1,27 @@
+"""``python -m tests.benchmarks [--scale small|full] [--only NAME...] [--json FILE]``"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from tests.benchmarks.running import BENCHMARKS, SCALES, run, title
+
+
+def main() -> None:
+    listing = "\n".join(f"  {name:10} {title(name)}" for name in BENCHMARKS)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.benchmarks",
+        description="Measure the library beside a log written by hand.",
+        epilog=f"benchmarks:\n{listing}\n\nSYNCMEM_BENCH_CACHE names a folder for the large files; TMPDIR the disk.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--scale", choices=SCALES, default="small", help="small: a few seconds, no figures to quote")
+    parser.add_argument("--only", nargs="+", choices=list(BENCHMARKS), metavar="NAME", help="these benchmarks only")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="append one JSON object a row")
+    arguments = parser.parse_args()
+    print(run(arguments.only or list(BENCHMARKS), arguments.scale, arguments.json))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""What runs in a process of its own: ``python -m tests.benchmarks.child VERB ...`` prints one JSON object.
+
+``open PATH ENTITY PREDICATE`` and ``open-bare ...`` time an opening and a first read; ``import PATH BUNDLE``
+measures the peak memory of an import.  Nothing of the library is imported before the clock runs.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def opening(path: str, entity: str, predicate: str) -> dict[str, Any]:
+    begin = time.perf_counter()
+    from syncmem import Memory
+
+    imported = time.perf_counter() - begin
+    modules = len(sys.modules)
+
+    def read() -> None:
+        with Memory(path) as memory:
+            assert memory.believe(entity, predicate) is not None
+
+    first = _seconds(read)
+    late = len(sys.modules) - modules
+    return {"imported": imported, "first": first, "again": _seconds(read), "late_imports": late}
+
+
+def opening_bare(path: str, entity: str, predicate: str) -> dict[str, Any]:
+    from syncmem.replica.driver import dbapi
+
+    sql = (
+        "SELECT b.value FROM slots s JOIN beliefs b ON b.slot = s.id WHERE s.entity = ? AND s.predicate = ? "
+        "AND s.scope = 'vault' AND b.lane = x'' AND b.known_to = 4611686018427387904 "
+        "ORDER BY b.valid_from DESC LIMIT 1"
+    )
+
+    def read() -> None:
+        connection = dbapi.connect(path, isolation_level=None)
+        assert connection.execute(sql, (entity, predicate)).fetchone() is not None
+        connection.close()
+
+    return {"first": _seconds(read), "again": _seconds(read)}
+
+
+def importing(path: str, bundle: str) -> dict[str, Any]:
+    from syncmem import Memory
+
+    with Memory(path) as memory:
+        opened = peak_bytes()
+        seconds = _seconds(lambda: memory.import_bundle(bundle))
+        return {"opened": opened, "peak": peak_bytes(), "seconds": seconds}
+
+
+def peak_bytes() -> int:
+    """The peak of this program alone: on Linux ``ru_maxrss`` also remembers the program that started it."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def _seconds(action: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    action()
+    return time.perf_counter() - begin
+
+
+VERBS: dict[str, Callable[..., dict[str, Any]]] = {
+    "open": opening,
+    "open-bare": opening_bare,
+    "import": importing,
+}
+
+if __name__ == "__main__":
+    print(json.dumps(VERBS[sys.argv[1]](*sys.argv[2:])))

@@ -1,0 +1,55 @@
+"""Which benchmarks there are, and running them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+from tests.benchmarks import affirming, hot_slot, memory_use, merging, opening, reads, sizes, writes
+from tests.benchmarks.measuring import Row
+from tests.benchmarks.table import append_line, load, machine, table
+from tests.benchmarks.workshop import Workshop, workshop
+
+BENCHMARKS: dict[str, ModuleType] = {
+    "writes": writes,
+    "affirming": affirming,
+    "merging": merging,
+    "hot-slot": hot_slot,
+    "reads": reads,
+    "sizes": sizes,
+    "opening": opening,
+    "memory": memory_use,
+}
+SCALES = ("small", "full")
+
+
+def title(name: str) -> str:
+    """The first line of a benchmark's docstring."""
+    return (BENCHMARKS[name].__doc__ or "").partition("\n")[0]
+
+
+def measure(name: str, place: Workshop) -> list[Row]:
+    rows: list[Row] = BENCHMARKS[name].run(place)
+    for row in rows:
+        row.benchmark = name
+    return rows
+
+
+def run(names: Sequence[str], scale: str, json_file: Path | None = None) -> str:
+    """Run benchmarks one after the other; the table."""
+    found: list[Row] = []
+    before = load()
+    append_line(json_file, {"machine": machine(scale)})
+    with workshop(scale) as place:
+        for name in names:
+            print(f"{name} ...", file=sys.stderr, flush=True)
+            rows = measure(name, place)
+            for row in rows:
+                append_line(json_file, row.plain())
+            found += rows
+    append_line(json_file, {"load_after": load()})
+    about = {**machine(scale), "load": f"{before} before, {load()} after"}
+    facts = ", ".join(f"{key} {value}" for key, value in about.items())
+    return f"{table(found, {name: title(name) for name in names})}\n\n{facts}"

@@ -1,0 +1,54 @@
+"""The benchmarks run at all: each at its small scale, figures only, never timings."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.benchmarks.measuring import Row, quantile, ratio_at_most
+from tests.benchmarks.running import BENCHMARKS, measure, run, title
+from tests.benchmarks.table import table
+from tests.benchmarks.workshop import CACHE, Workshop, workshop
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Workshop]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(CACHE, raising=False)
+        with workshop("small") as found:
+            yield found
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_figures_come_out(name: str, place: Workshop) -> None:
+    rows = measure(name, place)
+    assert rows
+    assert len({row.what for row in rows}) == len(rows)
+    for row in rows:
+        given = [figure for figure in (row.ours, row.baseline, row.ratio) if figure is not None]
+        assert all(math.isfinite(figure) and figure > 0 for figure in given), row
+        assert row.reach is None or row.met is not None, row
+        json.dumps(row.plain())
+    assert all(row.what in table(rows, {name: title(name)}) for row in rows)
+
+
+def test_rows_are_appended_as_json(tmp_path: Path) -> None:
+    file = tmp_path / "figures.jsonl"
+    shown = run(["affirming"], "small", file)
+    first, *lines, last = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert first["machine"]["scale"] == "small" and "load_after" in last
+    assert lines and all(line["benchmark"] == "affirming" and line["what"] in shown for line in lines)
+
+
+def test_every_benchmark_says_what_is_wanted_and_who_wants_it() -> None:
+    assert [name for name, module in BENCHMARKS.items() if "first stage" not in (module.__doc__ or "")] == []
+
+
+def test_quantiles_and_reaches() -> None:
+    assert [quantile([3.0, 1.0, 2.0, 4.0], share) for share in (0.5, 0.75, 0.99)] == [2.0, 3.0, 4.0]
+    assert Row("", 3.2, "ms", 2.0, 1.6, reach=ratio_at_most(1.6)).met
+    assert not Row("", 3.4, "ms", 2.0, 1.7, reach=ratio_at_most(1.6)).met
