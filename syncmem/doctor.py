@@ -9,7 +9,7 @@ from syncmem.errors import SyncmemError
 from syncmem.model.event import CHAIN_START
 from syncmem.model.instant import FOREVER
 from syncmem.replica import schema
-from syncmem.replica.driver import driver
+from syncmem.replica.driver import dbapi, driver
 from syncmem.replica.logs import SEQ_MASK, Log, blocks, chain_after
 from syncmem.replica.replica import Replica
 from syncmem.results import Doctor
@@ -41,6 +41,7 @@ def _library(replica: Replica, facts: dict[str, Any], problems: list[str]) -> No
         "extensions": library.extensions,
         "fts5": library.fts5,
         "fts5_secure_delete": library.fts5_secure_delete,
+        "sqlite_vec": _vector_extension(),
     }
     if not library.wal_safe:
         problems.append(
@@ -50,6 +51,21 @@ def _library(replica: Replica, facts: dict[str, Any], problems: list[str]) -> No
             problems.append(
                 "another program turned this file to write-ahead logging; give it a safe SQLite, or stop it"
             )
+
+
+def _vector_extension() -> str | None:
+    """The version of the vector extension, if this library can load it."""
+    import sqlite_vec
+
+    connection = dbapi.connect(":memory:")
+    try:
+        connection.enable_load_extension(True)
+        sqlite_vec.load(connection)
+        return str(connection.execute("SELECT vec_version()").fetchone()[0])
+    except (AttributeError, dbapi.Error):
+        return None
+    finally:
+        connection.close()
 
 
 def _file(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import count, pairwise
+from itertools import count
 from random import Random
 from typing import Any
 
@@ -24,7 +24,6 @@ from syncmem.seal.keys import public_key
 from tests import world
 from tests.reference import Event
 from tests.strategies import (
-    DEFINITIONS,
     STATEMENTS,
     Held,
     History,
@@ -46,7 +45,7 @@ from tests.strategies import (
     randoms,
     rectangles,
 )
-from tests.world import ENTITY, ORIGIN, PREDICATE, fresh_replica, instant, payload_of
+from tests.world import ENTITY, ORIGIN, PREDICATE, instant, payload_of
 
 FAR = 10_000  # a tick after everything
 
@@ -75,9 +74,8 @@ def test_after_every_batch_the_beliefs_are_those_of_the_reference(history: Histo
 def test_parts_of_the_events_that_went_to_several_replicas_meet_in_the_same_beliefs(
     history: History, order: Random
 ) -> None:
-    logs = logs_of(history)
     with living_in(history), empty_replica(1) as a, empty_replica(2) as b, empty_replica(3) as c:
-        replicas = [a, b, c]
+        logs, replicas = logs_of(history), [a, b, c]
         for parcel in parcels(order, logs):
             for replica in order.sample(replicas, order.randint(1, 3)):
                 deliver(replica, logs, with_what_is_missing(replica, logs, parcel))
@@ -216,6 +214,7 @@ def test_another_device_tells_from_notes_what_a_device_believed(history: History
 @given(histories(), randoms(), randoms())
 def test_an_event_and_its_undoing_leave_no_trace_in_beliefs(history: History, order: Random, more: Random) -> None:
     extra = one_more(more, history, operations=(*STATEMENTS, "retract", "undo", "retract_batch"))
+    note(f"one more: {extra}")
     undone = {"id": "y1", "device": "y", "seq": 1, "hlc": FAR, "op": "undo", "trust": 100, "target": extra["id"]}
     longer = history.with_events(extra, undone)
     with living_in(history), received(history, order) as without, received(longer, order) as with_both:
@@ -225,6 +224,7 @@ def test_an_event_and_its_undoing_leave_no_trace_in_beliefs(history: History, or
 @given(histories(), randoms(), randoms())
 def test_a_statement_changes_nothing_before_its_start(history: History, order: Random, more: Random) -> None:
     extra = one_more(more, history, operations=("assert", "affirm", "end"), corrects=())
+    note(f"one more: {extra}")
     given_start = extra.get("at") if extra["op"] == "end" else extra.get("valid_from")
     seen = min(extra["hlc"], extra.get("observed_at", extra["hlc"]))
     start = seen if given_start is None else given_start
@@ -238,6 +238,7 @@ def test_a_lower_tier_never_changes_an_instant_that_a_higher_one_won(
     history: History, order: Random, more: Random, trust: int
 ) -> None:
     extra = one_more(more, history, corrects=(), trust=trust)
+    note(f"one more: {extra}")
     longer = history.with_events(extra)
     with living_in(history), received(history, order) as without, received(longer, order) as with_it:
         after = {(lane, value, tick) for lane, value, tick, _ in won(with_it)}
@@ -317,7 +318,8 @@ def plainly(replica: Replica, placed: Sequence[Any]) -> list[Any]:
 def say_something(replica: Replica, order: Random) -> None:
     """A device's own claim about the slot."""
     event: Event = {"op": "assert", "value": order.choice("ABC"), "hlc": 0, "trust": order.choice((1, 2, 3))}
-    replica.append("vault", [(Kind.CLAIM, payload_of(event, {})[1])])
+    with replica.transaction():
+        replica.append("vault", [(Kind.CLAIM, payload_of(event, {})[1])])
 
 
 def current_without_numbers(replica: Replica) -> list[Any]:

@@ -16,6 +16,7 @@ from syncmem.errors import SyncmemError
 SECTIONS: Final[tuple[tuple[str, Sequence[click.Command]], ...]] = (
     ("Start here", (demo.demo, care.init)),
     ("Write", (write.remember, write.end, write.deny, write.correct, write.retract, write.undo, write.define)),
+    ("Write many", (write.apply_lines,)),
     (
         "Read",
         (read.believe, read.timeline, read.history, read.why, read.contested, read.entities, read.predicates),

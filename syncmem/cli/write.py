@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -51,6 +51,22 @@ def remember(
     _show(session, receipt)
     if strict and receipt.decision == "CONTESTED":
         ctx.exit(NOTABLE)
+
+
+@verb("apply")
+@click.argument("file", type=click.File("r", encoding="utf-8"))
+def apply_lines(session: Session, file: TextIO) -> None:
+    """Write the verbs of a file of JSON lines, all or none ("-": standard input).
+
+    \b
+      {"verb": "remember", "entity": "ana", "predicate": "home_city", "value": "Lisbon", "since": "2025-04"}
+      {"verb": "end", "entity": "ana", "predicate": "employer", "value": "Stripe", "at": "2025-03"}
+    """
+    from syncmem.lines import apply
+
+    with session.memory() as memory:
+        for receipt in apply(memory, file):
+            _show(session, receipt)
 
 
 @verb("end")
