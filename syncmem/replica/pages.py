@@ -10,7 +10,8 @@ Rules: a page's statements start in ``[first, first of the next page)``; the fir
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from syncmem.codec import pack_flat, unpack_own
@@ -99,35 +100,26 @@ class Pages:
         self, slot: int, lane: bytes, equality: Equality, new: list[Record], changed: dict[int, Update]
     ) -> Iterator[Swept]:
         """Add statements and change the status of others; yield what was folded anew."""
-        starts = sorted([record.start for record in new] + [update.start for update in changed.values()])
-        added = sorted(new, key=lambda record: record.start)
+        changes = _Changes(new, changed)
         done = BEGINNING - 1
-        for start in starts:
+        for start in changes.starts:
             if start > done:
-                swept = self._apply_from(slot, lane, equality, start, added, changed)
+                swept = self._apply_from(slot, lane, equality, start, changes)
                 done = swept.end - 1
                 yield swept
 
-    def _apply_from(
-        self,
-        slot: int,
-        lane: bytes,
-        equality: Equality,
-        start: int,
-        added: list[Record],
-        changed: dict[int, Update],
-    ) -> Swept:
+    def _apply_from(self, slot: int, lane: bytes, equality: Equality, start: int, changes: _Changes) -> Swept:
         """Fold from the page of ``start`` on, until the carry meets the stored one with nothing left to change."""
         page, end = self._page_at(slot, lane, equality, start)
         begin, carry, segments = page.first, page.carry, []
         while True:
-            records = _changed(page.records, added, changed, page.first, end)
+            records = changes.applied(page.records, page.first, end)
             folded, carry = self._write(slot, lane, page, records, carry, end, equality)
             segments += folded
             if end == FOREVER:
                 return Swept(begin, end, segments, None)
             following, following_end = self._page_at(slot, lane, equality, end)
-            if carry == following.carry and not _any_within(end, following_end, added, changed):
+            if carry == following.carry and not changes.any_within(end, following_end):
                 return Swept(begin, end, segments, self._first_segment(following, equality))
             page, end = following, following_end
 
@@ -224,16 +216,6 @@ def _carry_bytes(carry: Carry) -> bytes:
     )
 
 
-def _changed(
-    records: list[Record], added: list[Record], changed: dict[int, Update], first: int, end: int
-) -> list[Record]:
-    """A page's statements after additions and changes of flags."""
-    result = [updated(record, changed.get(record.position)) for record in records]
-    result += [record for record in added if first <= record.start < end]
-    result.sort(key=_order)
-    return result
-
-
 def updated(record: Record, update: Update | None) -> Record:
     """A record with a new status."""
     if update is None:
@@ -245,10 +227,26 @@ def _order(record: Record) -> tuple[int, int]:
     return (record.start, record.position)
 
 
-def _any_within(first: int, end: int, added: Iterable[Record], changed: dict[int, Update]) -> bool:
-    return any(first <= record.start < end for record in added) or any(
-        first <= update.start < end for update in changed.values()
-    )
+class _Changes:
+    """What a lane is to be changed by, found by start."""
+
+    def __init__(self, new: list[Record], updates: dict[int, Update]) -> None:
+        self._added = sorted(new, key=_order)
+        self._added_starts = [record.start for record in self._added]
+        self._updates = updates
+        self.starts = sorted([*self._added_starts, *(update.start for update in updates.values())])
+
+    def any_within(self, first: int, end: int) -> bool:
+        """Whether anything changes between two instants."""
+        index = bisect_left(self.starts, first)
+        return index < len(self.starts) and self.starts[index] < end
+
+    def applied(self, records: list[Record], first: int, end: int) -> list[Record]:
+        """The statements of the page ``[first, end)`` after the changes, in order."""
+        if self._updates:
+            records = [updated(record, self._updates.get(record.position)) for record in records]
+        low, high = bisect_left(self._added_starts, first), bisect_left(self._added_starts, end)
+        return sorted([*records, *self._added[low:high]], key=_order)
 
 
 def _pieces(records: list[Record]) -> list[list[Record]]:
