@@ -67,6 +67,10 @@ class AsyncMemory:
             await self._run(self._opened.close)
         self._owner.shutdown(wait=False)
 
+    async def run(self, call: Callable[[Memory], R]) -> R:
+        """Several calls as one step on the owner thread, for example inside ``memory.transaction()``."""
+        return await self._run(lambda: call(self._memory))
+
     @property
     def _memory(self) -> Memory:
         if self._opened is None:

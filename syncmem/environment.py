@@ -7,9 +7,9 @@ simulator can be the world.  Nothing here knows what the library does.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import random
-import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -99,9 +99,9 @@ class SystemDisk:
         self._sync_folder(os.path.dirname(path) or ".")
 
     def identity(self, path: str) -> str:
-        """What tells a file from a copy of it: host and file number ("" where there is no file)."""
+        """What tells a file from a copy of it: machine and file number ("" where there is no file)."""
         try:
-            return f"{socket.gethostname()}:{os.stat(path).st_ino}"
+            return f"{_machine()}:{os.stat(path).st_ino}"
         except FileNotFoundError:
             return ""
 
@@ -113,6 +113,15 @@ class SystemDisk:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+@functools.cache
+def _machine() -> str:
+    """The operating system's id of this installation, where it has one (host names change with the network)."""
+    try:
+        return Path("/etc/machine-id").read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""
 
 
 def seeded_randomness(seed: int) -> Callable[[int], bytes]:

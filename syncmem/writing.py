@@ -6,6 +6,7 @@ from datetime import timedelta, tzinfo
 from typing import Any, Final
 
 from syncmem import receipts, statements
+from syncmem.codec import pack
 from syncmem.errors import InvalidInput, NotFound
 from syncmem.model import predicate as predicates
 from syncmem.model.event import (
@@ -20,9 +21,10 @@ from syncmem.model.event import (
     Withdraw,
     readable,
 )
-from syncmem.model.value import decode, encode, key
+from syncmem.model.record import Role
+from syncmem.model.value import encode, from_stored, key
 from syncmem.opened import Opened
-from syncmem.replica.catalog import VAULT, Slot
+from syncmem.replica.catalog import VAULT
 from syncmem.replica.logs import SEQ_MASK
 from syncmem.replica.replica import Written
 from syncmem.results import Belief, Receipt, Source
@@ -102,17 +104,9 @@ class Writing(Opened):
             return False
         equality = self._replica.catalog.predicate(scope, claim.predicate).equality
         seen = self._now() if claim.observed_at is None else min(claim.observed_at, self._now())
-        wanted = key(encode(self._value(claim)), equality)
-        return any(
-            key(encode(self._telling.belief(slot, rectangle).value), equality) == wanted
-            for _, rectangle in self._reading.at(slot, seen)
-        )
-
-    @staticmethod
-    def _value(claim: Statement) -> object:
-        from syncmem.codec import pack
-
-        return decode(pack(claim.value))
+        wanted = key(pack(claim.value), equality)
+        found = self._reading.of_value(slot, wanted, seen)
+        return found is not None and key(encode(from_stored(found.value)), equality) == wanted
 
     def end(
         self,
@@ -359,18 +353,13 @@ class Writing(Opened):
         assert found is not None
         slot, record = found
         instant = record.start if record.observed_at < record.start else min(record.observed_at, record.stop - 1)
-        for _, rectangle in self._reading.at(slot, instant):
-            belief = self._telling.belief(slot, rectangle)
-            if self._speaks_against(slot, belief, position, record.key):
-                return belief
-        return None
-
-    def _speaks_against(self, slot: Slot, belief: Belief, position: int, value_key: bytes) -> bool:
         definition = self._replica.catalog.predicate(slot.scope, slot.predicate)
-        same = key(encode(belief.value), definition.equality) == value_key
-        if self._replica.logs.event(position).kind in (Kind.CLAIM, Kind.AFFIRM):
-            return not same and not definition.many
-        return same
+        rectangle = self._reading.of_value(slot, record.key, instant)
+        if rectangle is None:
+            return None
+        same = key(encode(from_stored(rectangle.value)), definition.equality) == record.key
+        stands = not same and not definition.many if record.role <= Role.TEMPORARY else same
+        return self._telling.belief(slot, rectangle) if stands else None
 
     def _ref(self, event: str) -> Ref:
         return self._replica.logs.ref(self._telling.position(event))

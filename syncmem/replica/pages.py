@@ -22,6 +22,7 @@ from syncmem.model.value import Equality, key
 from syncmem.replica.connection import Database
 from syncmem.replica.logs import Logs
 
+PAGE_VALUE_BYTES: Final = 16 * 1024  # the same for the bytes of its values
 PAGE_RECORDS: Final = 16  # a page is cut into pieces of this many once it holds twice as many
 _UNREAD: Final[list[Any]] = []
 _NO_CARRY: Final = pack_flat([[], [], []])
@@ -82,6 +83,10 @@ class Pages:
     def lanes(self, slot: int) -> list[bytes]:
         rows = self._db.execute("SELECT DISTINCT lane FROM pages WHERE slot = ? ORDER BY lane", (slot,))
         return [row[0] for row in rows]
+
+    def has_lane(self, slot: int, lane: bytes) -> bool:
+        sql = "SELECT EXISTS (SELECT 1 FROM pages WHERE slot = ? AND lane = ?)"
+        return bool(self._db.execute(sql, (slot, lane)).fetchone()[0])
 
     def records(self, slot: int, equality: Equality, lane: bytes | None = None) -> list[Record]:
         """The statements of a slot (or one lane), each once, in order of start."""
@@ -251,11 +256,15 @@ class _Changes:
 
 def _pieces(records: list[Record]) -> list[list[Record]]:
     """A page's statements, cut between different starts into pieces once there are too many."""
-    if len(records) <= 2 * PAGE_RECORDS:
+    if len(records) <= 2 * PAGE_RECORDS and sum(len(record.value) for record in records) <= 2 * PAGE_VALUE_BYTES:
         return [records]
     pieces: list[list[Record]] = [[]]
+    held = 0
     for record in records:
-        if len(pieces[-1]) >= PAGE_RECORDS and record.start != pieces[-1][-1].start:
+        full = len(pieces[-1]) >= PAGE_RECORDS or held >= PAGE_VALUE_BYTES
+        if full and record.start != pieces[-1][-1].start:
             pieces.append([])
+            held = 0
         pieces[-1].append(record)
+        held += len(record.value)
     return pieces

@@ -24,7 +24,7 @@ from syncmem.replica.logs import SEQ_MASK
 from syncmem.replica.pages import Swept
 from syncmem.replica.rectangles import Rectangle
 from syncmem.replica.replica import Replica
-from syncmem.replica.timelines import NONE_LANE, SINGLE, shown_in, spread_over_lanes
+from syncmem.replica.timelines import NONE_LANE, SINGLE, lane_of, shown_in, spread_over_lanes
 from syncmem.results import Grade
 
 Visible = Callable[[int], bool]
@@ -69,6 +69,11 @@ class Reading:
         found = [(lane, look(slot.id, lane, instant)) for lane in self._lanes(slot, n)]
         placed = [(lane, rectangle) for lane, rectangle in found if rectangle is not None]
         return placed if len(placed) < 2 else [p for p in without_none(placed) if _holds(p, instant)]
+
+    def of_value(self, slot: Slot, value_key: bytes, instant: int) -> Rectangle | None:
+        """What is believed at a valid instant in the lane that a value belongs to."""
+        many = self._replica.catalog.predicate(slot.scope, slot.predicate).many
+        return self._now_at(slot.id, lane_of(value_key) if many else SINGLE, instant)
 
     def timeline(self, slot: Slot, n: int | None = None) -> list[Placed]:
         """All that is (or was) believed of a slot in order of valid time; equal neighbours are one."""

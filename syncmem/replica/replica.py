@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from syncmem.codec import pack_flat
 from syncmem.environment import Environment
+from syncmem.errors import Closed
 from syncmem.model.event import Event, Frontier, Kind, Payload, encode, readable
 from syncmem.model.sweep import FOLD_VERSION, TIE_WINDOW
 from syncmem.replica import schema
@@ -62,6 +63,7 @@ class Replica:
             self._forget()
             self._identities = Identities(self.db, self.logs, environment, public_key)
             self._identity = self._identities.current()
+            self._file = environment.disk.identity(path)
         except BaseException:
             self.db.close()
             raise
@@ -81,6 +83,7 @@ class Replica:
         try:
             with self.db.transaction():
                 self.refresh()
+                self._check_same_file()
                 yield
         except BaseException:
             self._forget()
@@ -105,6 +108,11 @@ class Replica:
         if version != self._seen:
             self._forget()
             self._seen = version
+
+    def _check_same_file(self) -> None:
+        """Refuse to write into a file that is no longer the one under its name."""
+        if self.environment.disk.identity(self.db.path) != self._file:
+            raise Closed("the file was replaced or removed while it was open, nothing was written; open it again")
 
     def _forget(self) -> None:
         """Drop what was cached: it may not be what the file says."""

@@ -172,30 +172,25 @@ class Timelines:
 
 
 class _Lanes:
-    """The lanes of a many-valued slot, read at most once."""
+    """The lanes of a many-valued slot: looked for one by one, listed only where "none" concerns them all."""
 
     def __init__(self, pages: Pages, slot: int) -> None:
         self._pages = pages
         self._slot = slot
-        self._all: list[bytes] | None = None
+        self._has_nones = pages.has_lane(slot, NONE_LANE)
 
     def of(self, value_key: bytes) -> list[bytes]:
         """The lanes that a statement about a value belongs to."""
         if value_key == NONE_KEY:
-            return self._existing()
+            return self._pages.lanes(self._slot)
         lane = lane_of(value_key)
-        return [lane, NONE_LANE] if NONE_LANE in self._existing() else [lane]
+        return [lane, NONE_LANE] if self._has_nones else [lane]
 
     def nones_for(self, lane: bytes, equality: Equality) -> list[Record]:
         """The statements of "none" that a lane begins with when it is new."""
-        if NONE_LANE not in self._existing() or lane in self._existing():
+        if not self._has_nones or self._pages.has_lane(self._slot, lane):
             return []
         return [r for r in self._pages.records(self._slot, equality, NONE_LANE) if r.key == NONE_KEY]
-
-    def _existing(self) -> list[bytes]:
-        if self._all is None:
-            self._all = self._pages.lanes(self._slot)
-        return self._all
 
 
 def spread_over_lanes(records: list[Record], many: bool) -> dict[bytes, list[Record]]:
