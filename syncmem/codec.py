@@ -99,7 +99,7 @@ def _ordered(value: Any, depth: int = 0) -> Any:
     if kind in (list, tuple, dict) and depth >= DEPTH_MAX:
         raise NotCanonical(f"nested deeper than {DEPTH_MAX}; flatten the value")
     if kind is list or kind is tuple:
-        return [_ordered(item, depth + 1) for item in value]
+        return [item if type(item) in _FLAT else _ordered(item, depth + 1) for item in value]
     if kind is dict:
         if not all(type(key) is str for key in value):
             raise NotCanonical("map keys must be text; convert them to str")

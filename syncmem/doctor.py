@@ -190,5 +190,5 @@ def _chain_is_sound(replica: Replica, log: Log) -> bool:
             cover = replica.logs.cover(log.no, start)
             if cover is None:
                 return False
-            walker.head = chain_after(walker, start, part, cover)
+            walker.head = chain_after(walker, start, part, dict(cover))
     return walker.head == log.head

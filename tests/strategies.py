@@ -269,7 +269,7 @@ def expected(history: History, held: Held | None = None, entity: str = ENTITY) -
     there = arrived(history, held)
     others = {e["id"] for e in there if e["op"] in STATEMENTS and e.get("entity", ENTITY) != entity}
     live = reference.live_events([reference.prepared(_apart(e)) for e in there])
-    return rows_of([e for e in live if e["id"] not in others], many=not defined or defined[-1] == "many")
+    return _in_ticks(rows_of([e for e in live if e["id"] not in others], many=not defined or defined[-1] == "many"))
 
 
 def _apart(event: Event) -> Event:
@@ -312,14 +312,14 @@ def in_microseconds(event: Event, offset: int = 0) -> Event:
 
 
 def rows_of(live: list[Event], *, many: bool) -> list[Row]:
-    """The reference's rows for the live events of one slot."""
+    """The reference's rows for the live events of one slot, their times as those of the events."""
     if not many:
-        return _in_ticks(_joined(_fold(live)))
+        return _joined(_fold(live))
     values = sorted({str(e["value"]) for e in live if e["op"] in reference.CLAIMS} - {NONE})
     lanes = [_fold([e for e in live if e.get("value") in (value, NONE)], value) for value in values]
     shown = [row for lane in lanes for row in _joined(lane)]
     nothing = _without(_joined(_fold(live, NONE)), shown)
-    return _in_ticks(sorted([*shown, *nothing], key=_order))
+    return sorted([*shown, *nothing], key=_order)
 
 
 def _fold(live: list[Event], value: str | None = None) -> list[Row]:
@@ -372,7 +372,11 @@ def observed(replica: Replica, history: History, n: int | None = None, entity: s
         "AND b.known_from <= ? AND b.known_to > ? ORDER BY b.lane, b.valid_from"
     )
     found = replica.db.execute(sql, (entity, PREDICATE, then, then)).fetchall()
-    lanes = rows_by_lane(replica, history, [(row[0], Rectangle(*row[1:])) for row in found])
+    return without_covered(rows_by_lane(replica, history, [(row[0], Rectangle(*row[1:])) for row in found]))
+
+
+def without_covered(lanes: dict[bytes, list[Row]]) -> list[Row]:
+    """The rows of all lanes; "none" only where the slot believes no value."""
     shown = [row for lane in lanes.values() for row in _joined(lane) if row[2] != NONE]
     nothing = [row for lane in lanes.values() for row in _joined(lane) if row[2] == NONE]
     return sorted([*shown, *(nothing if b"" in lanes else _without(nothing, shown))], key=_order)

@@ -40,7 +40,11 @@ def salt(cover: Cover, leaf: int) -> bytes | None:
 
 def salts(cover: Cover, first: int, count: int) -> list[bytes | None]:
     """The salts of ``count`` leaves from leaf ``first``; inner nodes are computed once."""
-    known = dict(cover)
+    return salts_noting(dict(cover), first, count)
+
+
+def salts_noting(known: Cover, first: int, count: int) -> list[bytes | None]:
+    """As :func:`salts`; the inner nodes computed are noted in ``known``, for the next leaves of the same block."""
     return [_leaf(known, node) for node in range(first + BLOCK_EVENTS, first + BLOCK_EVENTS + count)]
 
 

@@ -68,6 +68,7 @@ class Logs:
         self.by_id = {log.id: log for log in logs}
         self._cache.clear()
         self._covers.clear()
+        self._known_nodes: dict[tuple[int, int], salt.Cover] = {}  # of the block written last
 
     # -- logs ---------------------------------------------------------------------------------------
 
@@ -145,7 +146,7 @@ class Logs:
             raise BrokenChain(
                 f"events {log.seq + 1} to {first - 1} of the log are missing; ask the sender for them first"
             )
-        if chain_after(log, first + known, events[known:], cover) != head:
+        if chain_after(log, first + known, events[known:], dict(cover)) != head:
             kind = Forked if known else BrokenChain
             raise kind("the events do not lead to the stated head of their log; ask another device for them")
         if stored is None:
@@ -159,7 +160,7 @@ class Logs:
         body = pack_flat([[event.kind, event.hlc, event.payload] for event in events])
         position = log.position(first)
         self._db.execute("INSERT INTO runs VALUES (?, ?, ?, ?)", (position, len(events), tx, body))
-        log.head = head or chain_after(log, first, events, cover)
+        log.head = head or chain_after(log, first, events, self._nodes(log.no, first, cover))
         log.seq = first + len(events) - 1
         log.clock = max([log.clock, *(event.hlc for event in events)])
         self._db.execute(
@@ -225,6 +226,13 @@ class Logs:
             self._covers[key] = read_cover(unpack_own(row[0]))
         return self._covers[key]
 
+    def _nodes(self, no: int, seq: int, cover: salt.Cover) -> salt.Cover:
+        """The nodes of a block's salt tree that were computed so far."""
+        key = (no, seq // salt.BLOCK_EVENTS)
+        if key not in self._known_nodes:
+            self._known_nodes = {key: dict(cover)}
+        return self._known_nodes[key]
+
     def head_at(self, log: Log, seq: int) -> bytes:
         """The chain value after place ``seq``, which ends a block or the log."""
         if seq == log.seq:
@@ -275,9 +283,12 @@ def blocks(first: int, events: Sequence[Any]) -> Iterator[tuple[int, Sequence[An
 
 
 def chain_after(log: Log, first: int, events: Sequence[Event], cover: salt.Cover) -> bytes:
-    """The chain value of a log after ``events``, which start at place ``first`` within one block."""
+    """The chain value of a log after ``events``, which start at place ``first`` within one block.
+
+    Nodes of the salt tree that are computed on the way are noted in ``cover``.
+    """
     head = log.head
-    salts = salt.salts(cover, first % salt.BLOCK_EVENTS, len(events))
+    salts = salt.salts_noting(cover, first % salt.BLOCK_EVENTS, len(events))
     for seq, (event, value) in enumerate(zip(events, salts, strict=True), first):
         if value is None:
             raise BrokenChain("the salt of an event is missing; ask the sender for the events again")

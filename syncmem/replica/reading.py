@@ -7,6 +7,7 @@ clock value, or what another device believed, is the same fold over the events t
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from functools import partial
 from typing import Final
@@ -121,13 +122,17 @@ class Reading:
 
     def transaction_at(self, time: int) -> int:
         """The last transaction whose corrected time is at most ``time``; 0 before the first."""
-        eras = self._db.execute("SELECT DISTINCT era FROM transactions ORDER BY era DESC").fetchall()
-        for (era,) in eras:
-            sql = "SELECT n FROM transactions WHERE era = ? AND time <= ? ORDER BY time DESC, n DESC LIMIT 1"
-            row = self._db.execute(sql, (era, time)).fetchone()
-            if row is not None:
-                return int(row[0])
+        last = self._replica.last_transaction
+        eras = self._db.execute("SELECT first FROM eras ORDER BY first DESC").fetchall()
+        for (first,) in [*eras, (1,)]:
+            count = bisect_right(range(first, last + 1), time, key=self._time_of)
+            if count:
+                return int(first + count - 1)
+            last = first - 1
         return 0
+
+    def _time_of(self, n: int) -> int:
+        return int(self._db.execute("SELECT time FROM transactions WHERE n = ?", (n,)).fetchone()[0])
 
     def contested(self, scope: str | None, n: int | None = None) -> list[tuple[Slot, Rectangle]]:
         """All rectangles that are (or, at transaction ``n``, were) contested."""

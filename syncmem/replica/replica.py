@@ -119,8 +119,8 @@ class Replica:
         for part in (self.logs, self.catalog, self.clocks, self.fold.references, self.fold.timelines):
             part.forget()
         self._own_logs: dict[str, Log] = {}
-        row = self.db.execute("SELECT n, wall, era FROM transactions ORDER BY n DESC LIMIT 1").fetchone()
-        self._last = row or (0, 0, 0)
+        row = self.db.execute("SELECT n, time FROM transactions ORDER BY n DESC LIMIT 1").fetchone()
+        self._last = row or (0, 0)
 
     @property
     def last_transaction(self) -> int:
@@ -209,11 +209,11 @@ class Replica:
         changes = self.fold.arrive(n, arrivals, new=new)
         own = [event.hlc for position, event in arrivals if self.logs.log_of(position).own]
         wall = own[-1] if own else self.environment.clock.now()
-        era = self._last[2] + (wall < self._last[1])
+        if wall < self._last[1]:
+            self.db.execute("INSERT INTO eras VALUES (?)", (n,))
         touched = pack_flat(sorted({change.slot for change in changes}))
-        row = (n, wall, wall, era, FOLD_VERSION, touched)
-        self.db.execute("INSERT INTO transactions VALUES (?, ?, ?, ?, ?, ?)", row)
-        self._last = (n, wall, era)
+        self.db.execute("INSERT INTO transactions VALUES (?, ?, ?, ?, ?)", (n, wall, wall, FOLD_VERSION, touched))
+        self._last = (n, wall)
         if any(arrival.event.kind == Kind.CLOCK_NOTE for arrival in arrivals):
             self._retime()
         return Written([arrival.position for arrival in arrivals], n, changes)
@@ -270,13 +270,15 @@ class Replica:
 
     def _retime(self) -> None:
         """Correct the times of own transactions by the clock notes about own logs that stand."""
-        previous, era = None, 0
+        previous = None
+        self.db.execute("DELETE FROM eras")
         for n, wall in self.db.execute("SELECT n, wall FROM transactions ORDER BY n").fetchall():
             time = wall + self._own_error(n)
-            era += previous is not None and time < previous
+            if previous is not None and time < previous:
+                self.db.execute("INSERT INTO eras VALUES (?)", (n,))
             previous = time
-            self.db.execute("UPDATE transactions SET time = ?, era = ? WHERE n = ?", (time, era, n))
-        self._last = (self._last[0], previous or 0, era)
+            self.db.execute("UPDATE transactions SET time = ? WHERE n = ?", (time, n))
+        self._last = (self._last[0], previous or 0)
 
     def _own_error(self, n: int) -> int:
         """The known error of this device's clock at a transaction of its own."""

@@ -9,6 +9,7 @@ folded again.  Times are microseconds since 1970 UTC; ``-2**62`` and ``2**62`` s
 ``runs``           consecutive events of one log that arrived together; ``position = log << 40 | place``
 ``blocks``         of each block of 256 events: the salt tree, and the chain value before it
 ``transactions``   this device's transaction time: number, wall clock, the same corrected, slots touched
+``eras``           transactions at which the clock had gone back; between them time only rises
 ``identity``       who this device is
 ``slots``          scope, entity, predicate
 ``pages``          the statements of a timeline in order of their start, with the fold's carry
@@ -46,9 +47,9 @@ CREATE TABLE runs (position INTEGER PRIMARY KEY, count INTEGER NOT NULL, tx INTE
 CREATE TABLE blocks (
     log INTEGER, block INTEGER, cover BLOB NOT NULL, opening BLOB NOT NULL, PRIMARY KEY (log, block)) WITHOUT ROWID;
 CREATE TABLE transactions (
-    n INTEGER PRIMARY KEY, wall INTEGER NOT NULL, time INTEGER NOT NULL, era INTEGER NOT NULL,
+    n INTEGER PRIMARY KEY, wall INTEGER NOT NULL, time INTEGER NOT NULL,
     fold_version INTEGER NOT NULL, touched BLOB NOT NULL);
-CREATE INDEX transactions_time ON transactions (era, time);
+CREATE TABLE eras (first INTEGER PRIMARY KEY);
 
 CREATE TABLE slots (
     id INTEGER PRIMARY KEY, scope TEXT NOT NULL, entity TEXT NOT NULL, predicate TEXT NOT NULL,

@@ -83,7 +83,9 @@ class Timelines:
         return changes, turned
 
     def read_ahead(self, slots: list[Slot]) -> None:
-        """Read what folding these slots will need, in few statements."""
+        """Read what folding these slots will need, in few statements; one slot alone is read as it is folded."""
+        if len(slots) == 1:
+            return
         single = [slot.id for slot in slots if not self._catalog.predicate(slot.scope, slot.predicate).many]
         self._pages.prefetch(single)
         self._rectangles.prefetch(self._pages.of_one_page(single))

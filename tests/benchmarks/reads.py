@@ -97,7 +97,7 @@ def run(workshop: Workshop) -> list[Row]:
         rows = _now(bench)
         rows += _flat(bench)
         rows += [row for what, ours, bare, slow in _AS_OF for row in _pair(bench, what, ours, bare, slow)]
-        return rows + _contested(bench)
+        return rows + _long(bench) + _contested(bench)
 
 
 # -- now ----------------------------------------------------------------------------------------------
@@ -187,15 +187,29 @@ _AS_OF: tuple[tuple[str, Make, Make, bool], ...] = (
 )
 
 
+def _long(bench: Bench) -> list[Row]:
+    """Questions whose answer is long, or folds a long history."""
+    names = (material.LONG, material.PREDICATES[0])
+    day = EPOCH + timedelta(microseconds=material.FIRST_CLOCK + bench.sizes.claims * material.PACE // 2)
+    of = f"slot of {bench.sizes.long:,} claims"
+    return [
+        Row(f"timeline(), {of}", _median_ms(lambda: bench.memory.timeline(*names)), "ms"),
+        Row(f"believe(asserted_by=), {of}", _median_ms(lambda: bench.memory.believe(*names, asserted_by=day)), "ms"),
+    ]
+
+
 def _contested(bench: Bench) -> list[Row]:
     """All contested beliefs at once: in all, and for each."""
     number = len(bench.memory.contested())
-    walls = timed([bench.memory.contested] * 3).walls
-    seconds = quantile(walls, 0.5)
+    taken = _median_ms(bench.memory.contested)
     return [
-        Row(f"contested(), all {number:,} of them", in_unit(seconds, "ms"), "ms"),
-        Row("contested(), each", in_unit(seconds / max(number, 1), "µs"), "µs"),
+        Row(f"contested(), all {number:,} of them", taken, "ms"),
+        Row("contested(), each", taken / max(number, 1) * 1e3, "µs"),
     ]
+
+
+def _median_ms(action: Action) -> float:
+    return in_unit(quantile(timed([action] * 3).walls, 0.5), "ms")
 
 
 # -- both sides ---------------------------------------------------------------------------------------

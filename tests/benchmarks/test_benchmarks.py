@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +26,8 @@ def place() -> Iterator[Workshop]:
 
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_figures_come_out(name: str, place: Workshop) -> None:
+    if name == "memory" and sys.platform == "win32":
+        pytest.skip("Windows does not tell the peak of a process in this way")
     rows = measure(name, place)
     assert rows
     assert len({row.what for row in rows}) == len(rows)

@@ -1,0 +1,223 @@
+"""Planted bugs: each of them must make the engine depart from the reference on a few seeds.
+
+A bug is one piece of text of one file, replaced in a copy of the package.  Where that text is no longer
+there, the bug is to be planted anew: the test says which one.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SEEDS = "0-150"
+AT_ONCE = 2
+SECONDS_MAX = 60
+COPIED_TESTS = ("__init__", "contest", "differential", "reference", "strategies", "world")
+
+
+@dataclass(frozen=True)
+class Bug:
+    """A wrong rule: what it does, and how it is planted."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+
+
+BUGS = (
+    Bug(
+        "an observation may lie after the event's clock",
+        "model/record.py",
+        "observed_at = hlc if said.observed_at is None else min(said.observed_at, hlc)",
+        "observed_at = hlc if said.observed_at is None else said.observed_at",
+    ),
+    Bug(
+        "a change is anchored like a state",
+        "model/record.py",
+        "if role == Role.TEMPORARY:\n        anchor = observed_at\n    elif said.form == Form.CHANGE",
+        "if role == Role.TEMPORARY:\n        anchor = observed_at\n    elif False and said.form == Form.CHANGE",
+    ),
+    Bug(
+        "the ray of a period is as strong as the period",
+        "model/record.py",
+        "anchor = self.start if self.role == Role.PERIOD else self.anchor",
+        "anchor = self.anchor",
+    ),
+    Bug(
+        "the end of a state reaches plans",
+        "model/record.py",
+        "reached = claim.start <= end.observed_at if end.role == Role.END_STATE else claim.start < end.start",
+        "reached = end.role == Role.END_STATE or claim.start < end.start",
+    ),
+    Bug(
+        "a denial denies what is said later",
+        "model/record.py",
+        "return denial.key == claim.key and denial.spoken > claim.spoken",
+        "return denial.key == claim.key",
+    ),
+    Bug(
+        "an affirmation ends a temporary state",
+        "model/sweep.py",
+        "if not record.flags & AFFIRM and record.start > active.record.start and spoken > active.record.spoken:",
+        "if record.start > active.record.start and spoken > active.record.spoken:",
+    ),
+    Bug(
+        "a restatement on a trip becomes the home",
+        "model/sweep.py",
+        "if held and active.record.flags & PLAIN:",
+        "if False and active.record.flags & PLAIN:",
+    ),
+    Bug(
+        "a claim that begins under a stronger ray holds all the same",
+        "model/sweep.py",
+        "closing = [ray for ray in self.rays if ray.strength > rank]",
+        "closing = [ray for ray in self.rays if ray.strength > rank and ray.trust > active.trust]",
+    ),
+    Bug(
+        "weaker rays hide stronger tiers",
+        "model/sweep.py",
+        "if not self.rays or ray.trust > self.rays[-1].trust:",
+        "if not self.rays or ray.trust < self.rays[-1].trust:",
+    ),
+    Bug(
+        "a period does not end its value",
+        "model/sweep.py",
+        "self._end(period_end(period))",
+        "pass",
+    ),
+    Bug(
+        "an undo cannot be undone",
+        "model/liveness.py",
+        "return self._taken_back(target, (Relation.UNDOES,), UNDONE, self._stands)",
+        "return self._taken_back(target, (Relation.UNDOES,), UNDONE, lambda position: True)",
+    ),
+    Bug(
+        "whoever names an event takes it back",
+        "model/liveness.py",
+        "if actor.trust >= target.trust:\n        return True",
+        "return True",
+    ),
+    Bug(
+        "a withdrawn batch leaves its retractions standing",
+        "model/liveness.py",
+        "(self._undone(actor) | self._withdrawn(actor)) & (UNDONE | WITHDRAWN)",
+        "self._undone(actor) & UNDONE",
+    ),
+    Bug(
+        "an end outlives the claim that it names",
+        "model/liveness.py",
+        "if claim is not None and self._visible(claim) and self._gone(claim):",
+        "if False:",
+    ),
+    Bug(
+        "a retraction that came first is forgotten",
+        "replica/fold.py",
+        "recheck += sorted(self.references.named_within(first, count))",
+        "pass",
+    ),
+    Bug(
+        "what arrives late of a withdrawn batch stays",
+        "replica/fold.py",
+        "if self.references.withdrawals(name):\n                recheck += positions",
+        "pass",
+    ),
+    Bug(
+        "claims are not judged again when a denial arrives",
+        "replica/timelines.py",
+        "turned = self._judge_again(slot, definition, work, denials)",
+        "turned = []",
+    ),
+    Bug(
+        "a page is folded without what comes before it",
+        "replica/pages.py",
+        "before = self.carry(carry, equality)",
+        "before = EMPTY",
+    ),
+    Bug(
+        "folding stops at the next page whatever it begins with",
+        "replica/pages.py",
+        "if carry == following.carry and not",
+        "if not",
+    ),
+    Bug(
+        "a rectangle that was closed is overwritten",
+        "replica/rectangles.py",
+        "UPDATE beliefs SET known_to = ?4",
+        "UPDATE beliefs SET known_to = ?4 - 1 + (known_from = ?4 - 1)",
+    ),
+    Bug(
+        "a definition that arrives late changes nothing",
+        "replica/catalog.py",
+        "return (before.many, before.equality) != (after.many, after.equality)",
+        "return False",
+    ),
+    Bug(
+        "what was asserted by then includes what was asserted later",
+        "replica/reading.py",
+        "clocks.corrected(position, logs.event(position).hlc) <= clock",
+        "True",
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, subprocess.CompletedProcess[str] | str]:
+    """What became of each bug: the run of the comparison, or why it could not be planted."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        folders = [tmp_path_factory.mktemp("planted") for _ in BUGS]
+        return dict(zip((bug.name for bug in BUGS), pool.map(outcome, BUGS, folders), strict=True))
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+def test_a_planted_bug_is_caught(bug: Bug, outcomes: dict[str, subprocess.CompletedProcess[str] | str]) -> None:
+    found = outcomes[bug.name]
+    assert not isinstance(found, str), found
+    assert found.returncode == 1, f"not caught: {bug.name}\n{found.stdout}{found.stderr}"
+    assert "disagree" in found.stdout, f"{bug.name} broke the comparison itself\n{found.stdout}{found.stderr}"
+
+
+def outcome(bug: Bug, folder: Path) -> subprocess.CompletedProcess[str] | str:
+    source = ROOT / "syncmem" / bug.file
+    if source.read_text(encoding="utf-8").count(bug.old) != 1:
+        return f"the bug {bug.name!r} fits no single place of {bug.file} any more; plant it anew in BUGS"
+    copy_to(folder)
+    planted = source.read_text(encoding="utf-8").replace(bug.old, bug.new)
+    (folder / "syncmem" / bug.file).write_text(planted, encoding="utf-8")
+    return compared(folder)
+
+
+def copy_to(folder: Path) -> None:
+    """The package, and what compares it with the reference."""
+    shutil.copytree(ROOT / "syncmem", folder / "syncmem", ignore=shutil.ignore_patterns("__pycache__", "cli"))
+    (folder / "tests").mkdir()
+    for name in COPIED_TESTS:
+        source = ROOT / "tests" / f"{name}.py"
+        if source.exists():
+            shutil.copyfile(source, folder / "tests" / source.name)
+
+
+def compared(folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tests.differential", "--seeds", SEEDS],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        stdin=subprocess.DEVNULL,
+        timeout=SECONDS_MAX,
+        check=False,
+    )
+
+
+def test_without_a_planted_bug_the_engine_and_the_reference_agree(tmp_path: Path) -> None:
+    copy_to(tmp_path)
+    found = compared(tmp_path)
+    assert found.returncode == 0, f"{found.stdout}{found.stderr}"
