@@ -9,7 +9,6 @@ from syncmem import statements
 from syncmem.errors import InvalidInput, NotFound, SeveralValues
 from syncmem.model.instant import from_datetime
 from syncmem.model.predicate import Predicate
-from syncmem.model.record import LOG_SHIFT
 from syncmem.opened import Opened
 from syncmem.reasons import Reasons
 from syncmem.replica.catalog import VAULT, Slot
@@ -56,16 +55,11 @@ class Asking(Opened):
         Raises:
             SeveralValues: the predicate is many-valued and several hold; ask ``beliefs(entity, predicate)``.
         """
-        found = self.beliefs(
-            entity,
-            predicate,
-            valid_at=valid_at,
-            known_at=known_at,
-            asserted_by=asserted_by,
-            device=device,
-            scope=scope,
-            zone=zone,
-        )
+        found: list[Belief] = []
+        if known_at is None and asserted_by is None and device is None:
+            found = self._glance(scope, entity, predicate, valid_at, zone)
+        if not found:
+            found = self._beliefs(scope, entity, predicate, valid_at, known_at, asserted_by, device, zone)
         if len(found) > 1:
             raise SeveralValues(
                 f"{entity!r} has {len(found)} values of {predicate!r}; ask beliefs({entity!r}, {predicate!r}), "
@@ -90,6 +84,19 @@ class Asking(Opened):
             found = self._glance(scope, entity, predicate, valid_at, zone)
             if found:
                 return found
+        return self._beliefs(scope, entity, predicate, valid_at, known_at, asserted_by, device, zone)
+
+    def _beliefs(
+        self,
+        scope: str,
+        entity: str,
+        predicate: str | None,
+        valid_at: When | None,
+        known_at: When | int | None,
+        asserted_by: When | None,
+        device: str | None,
+        zone: str | tzinfo | None,
+    ) -> list[Belief]:
         with self._looking():
             instant = self._now() if valid_at is None else self._moment(valid_at, zone)
             view = self._view(scope, known_at, asserted_by, device, zone)
@@ -114,9 +121,10 @@ class Asking(Opened):
             self._replica.db.check_usable()
             instant = self._now() if valid_at is None else self._moment(valid_at, zone)
             placed = self._reading.at(slot, instant)
-            if any(rectangle.claim >> LOG_SHIFT not in self._replica.logs.by_no for _, rectangle in placed):
+            try:
+                return [self._telling.belief(slot, rectangle) for _, rectangle in placed]
+            except KeyError:  # a log that another process made known
                 return []
-            return [self._telling.belief(slot, rectangle) for _, rectangle in placed]
 
     def timeline(
         self,

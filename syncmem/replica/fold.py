@@ -43,6 +43,7 @@ class Arrival(NamedTuple):
 
     position: int
     event: Event
+    payload: Payload | None = None  # where it was at hand anyway
 
 
 class Fold:
@@ -93,8 +94,8 @@ class Fold:
         batches: dict[tuple[str, str], list[int]] = {}
         for first, count in [] if new else _stretches([arrival.position for arrival in arrivals]):
             recheck += sorted(self.references.named_within(first, count))
-        for position, event in arrivals:
-            payload = readable(event)
+        for position, event, payload in arrivals:
+            payload = payload or readable(event)
             if payload is None:
                 continue
             scope = self._logs.key_of(position).scope

@@ -97,11 +97,20 @@ class Reading:
         if not rows or rows[0][1] <= instant:
             return None
         found = Rectangle._make(rows[0])
-        before = rows[1] if len(rows) > 1 else None
-        while before is not None and (before[1], before[2]) == (found.valid_from, found.value):
-            found = found._replace(valid_from=before[0])
-            more = self._db.execute(_NOW_AND_BEFORE, (slot, lane, found.valid_from)).fetchall()
-            before = more[1] if len(more) > 1 else None
+        if len(rows) > 1 and rows[1][1] == found.valid_from and rows[1][2] == found.value:
+            found = self._from_its_beginning(slot, lane, found)
+        return found if found.valid_to == FOREVER else self._to_its_end(slot, lane, found)
+
+    def _from_its_beginning(self, slot: int, lane: bytes, found: Rectangle) -> Rectangle:
+        """A current rectangle, begun where its value began to hold without a gap."""
+        while True:
+            rows = self._db.execute(_NOW_AND_BEFORE, (slot, lane, found.valid_from)).fetchall()
+            if len(rows) < 2 or (rows[1][1], rows[1][2]) != (found.valid_from, found.value):
+                return found
+            found = found._replace(valid_from=rows[1][0])
+
+    def _to_its_end(self, slot: int, lane: bytes, found: Rectangle) -> Rectangle:
+        """A current rectangle, ended where its value ceases to hold."""
         while found.valid_to != FOREVER:
             after = self._db.execute(_NOW_NEXT, (slot, lane, found.valid_to)).fetchone()
             if after is None or after[2] != found.value:

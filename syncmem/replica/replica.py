@@ -139,7 +139,8 @@ class Replica:
         for kind, payload in [*opening, *items]:
             events.append(Event(int(kind), self._tick(events), encode(payload)))
         first = self._append(log, events, n)
-        arrivals = [Arrival(first + offset, event) for offset, event in enumerate(events)]
+        said = [payload for _, payload in [*opening, *items]]
+        arrivals = [Arrival(first + offset, *pair) for offset, pair in enumerate(zip(events, said, strict=True))]
         written = self._finish(n, arrivals, new=True)
         return written._replace(positions=written.positions[len(opening) :])
 
@@ -187,7 +188,7 @@ class Replica:
         """Frontier notes for what a merge brought: one in the own log of each scope; none about notes alone."""
         changed: dict[str, dict[bytes, int]] = {}
         worth: set[str] = set()
-        for position, event in arrivals:
+        for position, event, _ in arrivals:
             log = self.logs.log_of(position)
             scope = self.logs.key_of(position).scope
             changed.setdefault(scope, {})[log.id] = log.seq
@@ -207,7 +208,7 @@ class Replica:
     def _finish(self, n: int, arrivals: Sequence[Arrival], *, new: bool = False) -> Written:
         """Fold what was stored and record the transaction."""
         changes = self.fold.arrive(n, arrivals, new=new)
-        own = [event.hlc for position, event in arrivals if self.logs.log_of(position).own]
+        own = [event.hlc for position, event, _ in arrivals if self.logs.log_of(position).own]
         wall = own[-1] if own else self.environment.clock.now()
         if wall < self._last[1]:
             self.db.execute("INSERT INTO eras VALUES (?)", (n,))
