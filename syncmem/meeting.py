@@ -15,7 +15,7 @@ from syncmem.codec import pack_flat
 from syncmem.errors import InvalidInput
 from syncmem.model.instant import FOREVER, to_datetime
 from syncmem.opened import Opened
-from syncmem.replica.bundle import DEVICE_SCOPE, Frame, read_bundle, write_bundle
+from syncmem.replica.bundle import DEVICE_SCOPE, Frame, batches, read_bundle, write_bundle
 from syncmem.replica.replica import BULK_EVENTS, MERGE_EVENTS
 from syncmem.results import MergeReport
 
@@ -69,10 +69,10 @@ class Meeting(Opened):
     def _receive(self, frames: Iterable[Frame], events_max: int, progress: Progress | None) -> MergeReport:
         events = transactions = 0
         slots: set[int] = set()
-        incoming = iter(frames)
-        while batch := _batch(incoming, events_max):
+        for batch in batches(frames, events_max):
             with self._lock:
-                for written in self._replica.receive(batch, events_max=events_max):
+                written = self._replica.receive_batch(batch)
+                if written is not None:
                     events += sum(not self._replica.logs.log_of(p).own for p in written.positions)
                     transactions += 1
                     slots |= {change.slot for change in written.changes}
@@ -147,14 +147,3 @@ class Meeting(Opened):
                 result.append(DeviceInfo(self._telling.device_id(key), key == own, events, len(lives), seen))
             return result
 
-
-def _batch(frames: Iterator[Frame], events_max: int) -> list[Frame]:
-    """Frames for about one transaction."""
-    batch: list[Frame] = []
-    count = 0
-    for frame in frames:
-        batch.append(frame)
-        count += len(frame.events)
-        if count >= events_max:
-            break
-    return batch

@@ -66,6 +66,20 @@ def _fills_block(first: int, count: int) -> bool:
     return count >= BLOCK_EVENTS - first % BLOCK_EVENTS
 
 
+def batches(incoming: Iterable[Frame], events_max: int) -> Iterator[list[Frame]]:
+    """Frames for one transaction at a time: about ``events_max`` events."""
+    batch: list[Frame] = []
+    count = 0
+    for frame in incoming:
+        batch.append(frame)
+        count += len(frame.events)
+        if count >= events_max:
+            yield batch
+            batch, count = [], 0
+    if batch:
+        yield batch
+
+
 def frame_bytes(frame: Frame) -> bytes:
     """A frame as canonical bytes."""
     return pack(

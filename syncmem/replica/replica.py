@@ -17,7 +17,7 @@ from syncmem.errors import Closed
 from syncmem.model.event import Event, Frontier, Kind, Payload, encode, readable
 from syncmem.model.sweep import FOLD_VERSION, TIE_WINDOW
 from syncmem.replica import schema
-from syncmem.replica.bundle import DEVICE_SCOPE, Frame, frames
+from syncmem.replica.bundle import DEVICE_SCOPE, Frame, batches, frames
 from syncmem.replica.catalog import Catalog
 from syncmem.replica.clocks import Clocks
 from syncmem.replica.connection import WAIT_SECONDS, Database
@@ -155,19 +155,15 @@ class Replica:
 
     def receive(self, incoming: Iterable[Frame], *, events_max: int = MERGE_EVENTS) -> Iterator[Written]:
         """Take in what another device holds; one transaction (and one result) per ``events_max`` events."""
-        batch: list[Frame] = []
-        count = 0
-        for frame in incoming:
-            batch.append(frame)
-            count += len(frame.events)
-            if count >= events_max:
-                yield from self._receive_batch(batch)
-                batch, count = [], 0
-        yield from self._receive_batch(batch)
+        for batch in batches(incoming, events_max):
+            written = self.receive_batch(batch)
+            if written is not None:
+                yield written
 
-    def _receive_batch(self, batch: Sequence[Frame]) -> Iterator[Written]:
+    def receive_batch(self, batch: Sequence[Frame]) -> Written | None:
+        """Take in some frames in one transaction; None if all of it was known."""
         if not any(self._is_new(frame) for frame in batch):
-            return
+            return None
         with self.transaction():
             n = self._last[0] + 1
             arrivals: list[Arrival] = []
@@ -176,9 +172,7 @@ class Replica:
                 first = self.logs.by_id[frame.key.id].position(frame.first + len(frame.events) - new)
                 fresh = frame.events[len(frame.events) - new :]
                 arrivals += [Arrival(first + offset, event) for offset, event in enumerate(fresh)]
-            written = self._finish(n, arrivals + self._notes(n, arrivals)) if arrivals else None
-        if written is not None:
-            yield written
+            return self._finish(n, arrivals + self._notes(n, arrivals)) if arrivals else None
 
     def _is_new(self, frame: Frame) -> bool:
         log = self.logs.by_id.get(frame.key.id)
