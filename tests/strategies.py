@@ -32,8 +32,9 @@ from tests.world import ENTITY, PREDICATE, Writer, instant, payload_of, sorted_k
 DAY = 86_400_000_000
 TWO_MINUTES = 120_000_000  # short ticks, so that neighbours fall within the tie window of five minutes
 DEFINITIONS = "(definitions)"
-OPERATIONS = ("assert",) * 10 + ("affirm", "end") * 3 + ("deny", "retract", "undo") * 2 + ("retract_batch",)
 STATEMENTS = ("assert", "affirm", "end", "deny")
+ALL = ("assert",) * 10 + ("affirm", "end") * 3 + ("deny", "retract", "undo") * 2 + ("retract_batch",)
+SWARMS = (ALL, ALL, ("assert",), ("assert",) * 3 + ("end",), ("assert",) * 3 + ("affirm",))  # each finds other bugs
 
 Row = list[Any]  # [from, to (infinite: no end), value, contested, id of the event that wins at from]
 Held = dict[str, int]  # device -> how many of its events are held
@@ -80,14 +81,15 @@ def history(
     events_max: int = 14,
     cardinalities: Sequence[str] | None = None,
     clock_notes: bool = True,
-    operations: Sequence[str] = OPERATIONS,
     named_ends: bool = True,
 ) -> History:
     """A history of a few devices."""
     devices = "abcd"[: random.randint(1, 4)]
     values = ["A", "B", "C"][: random.randint(1, 3)] + [NONE] * random.choice((0, 0, 1))
     span = random.choice((8, 20, 40))
-    making = _Making(random, devices, values, span, operations, named_ends)
+    making = _Making(random, devices, values, span, random.choice(SWARMS), named_ends)
+    making.trusts = random.choice(((2, 2, 2, 1, 3), (2, 2, 2, 1, 3), (1, 2, 3), (2,)))
+    making.ageing = random.choice((15, 15, 50, 0))
     if cardinalities is None:
         cardinalities = random.choice((["single"], ["single"], ["many"], ["many", "single"], ["single", "many"]))
     noted = [device for device in devices if clock_notes and _chance(random, 15)]
@@ -111,6 +113,8 @@ class _Making:
     operations: Sequence[str]
     named_ends: bool
     made: list[Event] = field(default_factory=list)
+    trusts: Sequence[int] = (2, 2, 2, 1, 3)
+    ageing: int = 15  # percent of open claims that lapse, and of those that count less after some time
 
     def event(self) -> Event:
         random = self.random
@@ -118,7 +122,7 @@ class _Making:
         seq = sum(e["device"] == device for e in self.made) + 1
         event: Event = {"id": f"{device}{seq}", "device": device, "seq": seq, "hlc": self._time()}
         event["op"] = random.choice(self.operations)
-        event["trust"] = random.choice((2, 2, 2, 1, 3))
+        event["trust"] = random.choice(self.trusts)
         if _chance(random, 20):
             event["source"] = random.choice("xy")
         self._say(event)
@@ -163,9 +167,9 @@ class _Making:
             for name in random.choice((("valid_to",), ("valid_to",), ("expires_at",), ("valid_to", "expires_at"))):
                 event[name] = random.randint(0, self.span + 5)
             return
-        if _chance(random, often * 15 // 100):
+        if _chance(random, often * self.ageing // 100):
             event["ttl"] = random.randint(1, 8)
-        if _chance(random, often * 15 // 100):
+        if _chance(random, often * self.ageing // 100):
             event["stale_after"], event["stale_trust"] = random.randint(1, 8), random.choice((0, 1, 2))
         if self.made and _chance(random, often // 10):
             event["corrects"] = [random.choice(self.made)["id"]]

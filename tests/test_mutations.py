@@ -66,20 +66,20 @@ BUGS = (
     Bug(
         "an affirmation ends a temporary state",
         "model/sweep.py",
-        "if not record.flags & AFFIRM and record.start > active.record.start and spoken > active.record.spoken:",
-        "if record.start > active.record.start and spoken > active.record.spoken:",
+        "if later and not record.flags & AFFIRM:",
+        "if later:",
     ),
     Bug(
         "a restatement on a trip becomes the home",
         "model/sweep.py",
-        "if held and active.record.flags & PLAIN:",
-        "if False and active.record.flags & PLAIN:",
+        "if active.record.flags & PLAIN:",
+        "if False:",
     ),
     Bug(
         "a claim that begins under a stronger ray holds all the same",
         "model/sweep.py",
-        "closing = [ray for ray in self.rays if ray.strength > rank]",
-        "closing = [ray for ray in self.rays if ray.strength > rank and ray.trust > active.trust]",
+        "closing = [] if active.overlay else [ray for ray in self.rays if ray.strength > rank]",
+        "closing = [ray for ray in self.rays if ray.trust > active.trust]",
     ),
     Bug(
         "weaker rays hide stronger tiers",
@@ -132,8 +132,8 @@ BUGS = (
     Bug(
         "claims are not judged again when a denial arrives",
         "replica/timelines.py",
-        "turned = self._judge_again(slot, definition, work, denials)",
-        "turned = []",
+        "if bits != record.flags & BY_DENIAL:",
+        "if False:",
     ),
     Bug(
         "a page is folded without what comes before it",

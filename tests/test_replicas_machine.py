@@ -192,9 +192,17 @@ class Replicas(RuleBasedStateMachine):
     def deny(self, number: int, about: Any, value: Any, said: dict[str, Any]) -> Any:
         return self.write(number, lambda m: m.deny(*about, value, **said))
 
-    @rule(target=others, number=DEVICES, claim=claims, other=st.one_of(claims, others), trust=TRUSTS, source=SOURCES)
-    def retract(self, number: int, claim: str, other: str, **said: Any) -> Any:
-        return self.write(self.holder(number, claim), lambda m: m.retract(claim, other, **said))
+    @rule(
+        target=others,
+        number=DEVICES,
+        claim=claims,
+        more=st.one_of(st.just(()), st.just(()), st.tuples(st.one_of(claims, others))),
+        trust=TRUSTS,
+        source=SOURCES,
+        batch=BATCHES,
+    )
+    def retract(self, number: int, claim: str, more: tuple[str, ...], **said: Any) -> Any:
+        return self.write(self.holder(number, claim), lambda m: m.retract(claim, *more, **said))
 
     @rule(target=others, number=DEVICES, batch=BATCHES.filter(bool), scope=SCOPES, trust=TRUSTS)
     def withdraw(self, number: int, batch: str, **said: Any) -> Any:
