@@ -146,4 +146,3 @@ class Meeting(Opened):
                 events = sum(log.seq for log in theirs)
                 result.append(DeviceInfo(self._telling.device_id(key), key == own, events, len(lives), seen))
             return result
-

@@ -96,7 +96,8 @@ class Opened:
         return max(moment.earliest, moment.latest - 1)
 
     def _now(self) -> int:
-        return self._environment.clock.now()
+        """This device's present: its clock, but never before its own last word."""
+        return self._replica.now()
 
     def _slot(self, scope: str, entity: str, predicate: str) -> Slot | None:
         known = self._replica.catalog.cached(scope, entity, predicate)

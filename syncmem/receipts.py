@@ -16,17 +16,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from syncmem.model.event import Kind
+from syncmem.model.value import Equality, same_stored
 from syncmem.replica.rectangles import Change, Rectangle
 from syncmem.results import Belief, Decision
 
 _SAYS_SOMETHING = frozenset({Kind.CLAIM, Kind.AFFIRM})
 
 
-def decide(kind: Kind, changes: Sequence[Change], against: Belief | None) -> Decision:
+def decide(kind: Kind, changes: Sequence[Change], against: Belief | None, equality: Equality) -> Decision:
     """The decision of a write. ``against``: the belief that stands against what was written, if any."""
     removed = [rectangle for change in changes for rectangle in change.removed]
     added = [rectangle for change in changes for rectangle in change.added]
-    gained, lost = _outside(added, removed), _outside(removed, added)
+    gained, lost = _outside(added, removed, equality), _outside(removed, added, equality)
     if against is not None and against.contested and not gained:
         return Decision.CONTESTED
     if gained and lost:
@@ -40,9 +41,12 @@ def decide(kind: Kind, changes: Sequence[Change], against: Belief | None) -> Dec
     return Decision.NOOP
 
 
-def _outside(rectangles: Sequence[Rectangle], others: Sequence[Rectangle]) -> bool:
+def _outside(rectangles: Sequence[Rectangle], others: Sequence[Rectangle], equality: Equality) -> bool:
     """Whether some part of the rectangles is not covered by others of the same value."""
-    return any(_uncovered(rectangle, [o for o in others if o.value == rectangle.value]) for rectangle in rectangles)
+    return any(
+        _uncovered(rectangle, [other for other in others if same_stored(other.value, rectangle.value, equality)])
+        for rectangle in rectangles
+    )
 
 
 def _uncovered(rectangle: Rectangle, others: Sequence[Rectangle]) -> bool:

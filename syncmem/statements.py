@@ -48,7 +48,6 @@ class Words:
             "episode": self.source.episode,
             "span": None if span is None else [span[0], span[1]],
             "reason": self.reason,
-            "zone": self.zone if isinstance(self.zone, str) else None,
         }
         return {name: value for name, value in found.items() if value is not None}
 
@@ -198,7 +197,7 @@ def claim(
         )
     if stop is not None and stop <= (seen if start is None else start):
         raise InvalidInput("the claim would end before it starts; check since=, until= and observed_at=")
-    extra = said.extra | bounds.precision | (_ageing(bounds, definition) if stop is None else {})
+    extra = said.extra | _with_zone(bounds.precision, said.zone) | (_ageing(bounds, definition) if stop is None else {})
     return Statement(
         entity=name("entity", entity),
         predicate=name("predicate", predicate),
@@ -229,7 +228,7 @@ def ending(
         form=Form.CHANGE if change else Form.STATE,
         start=None if moment is None else moment.earliest,
         refs=named,
-        extra=(said.extra | _precision("start", moment)) or None,
+        extra=(said.extra | _with_zone(_precision("start", moment), said.zone)) or None,
     )
 
 
@@ -305,6 +304,11 @@ def _ageing(bounds: Bounds, definition: Predicate) -> dict[str, Any]:
         given = definition.stale_trust if bounds.stale_trust is None else trust_of(bounds.stale_trust)
         result |= {"stale_after": stale_after, "stale_trust": given}
     return result
+
+
+def _with_zone(precision: dict[str, Any], zone: str | tzinfo | None) -> dict[str, Any]:
+    """The precision of dates, with the zone that they were read in."""
+    return precision | {"zone": zone} if precision and isinstance(zone, str) else precision
 
 
 def _precision(which: str, moment: Moment | None) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from syncmem.model.event import (
     Withdraw,
     readable,
 )
+from syncmem.model.predicate import UNDECLARED
 from syncmem.model.record import Role
 from syncmem.model.value import encode, from_stored, key
 from syncmem.opened import Opened
@@ -332,10 +333,9 @@ class Writing(Opened):
         return self._receipt(kind, payload, written, against, scope)
 
     def _receipt(self, kind: Kind, payload: Payload, written: Written, against: Belief | None, scope: str) -> Receipt:
-        decision = receipts.decide(kind, written.changes, against)
-        declared = (
-            not isinstance(payload, Statement) or self._replica.catalog.predicate(scope, payload.predicate).declared
-        )
+        about = payload.predicate if isinstance(payload, Statement) else None
+        definition = UNDECLARED if about is None else self._replica.catalog.predicate(scope, about)
+        decision = receipts.decide(kind, written.changes, against, definition.equality)
         return Receipt(
             decision=decision,
             event=self._telling.event_id(written.positions[-1]),
@@ -344,7 +344,7 @@ class Writing(Opened):
             lost_to=against,
             why=receipts.sentence(decision, kind, against, written.changes),
             known=written.n,
-            undeclared=not declared,
+            undeclared=about is not None and not definition.declared,
         )
 
     def _against(self, position: int) -> Belief | None:

@@ -34,7 +34,14 @@ TWO_MINUTES = 120_000_000  # short ticks, so that neighbours fall within the tie
 DEFINITIONS = "(definitions)"
 STATEMENTS = ("assert", "affirm", "end", "deny")
 ALL = ("assert",) * 10 + ("affirm", "end") * 3 + ("deny", "retract", "undo") * 2 + ("retract_batch",)
-SWARMS = (ALL, ALL, ("assert",), ("assert",) * 3 + ("end",), ("assert",) * 3 + ("affirm",))  # each finds other bugs
+MIXED_TRUST = (1, 2, 3)
+MOODS = (  # operations, tiers of trust, percent of open claims that lapse or age: each finds other bugs
+    (ALL, (2, 2, 2, 1, 3), 15),
+    (ALL, (2, 2, 2, 1, 3), 15),
+    (("assert",), MIXED_TRUST, 50),
+    (("assert",) * 3 + ("end",), MIXED_TRUST, 5),
+    (("assert",) * 3 + ("affirm",), (2,), 0),
+)
 
 Row = list[Any]  # [from, to (infinite: no end), value, contested, id of the event that wins at from]
 Held = dict[str, int]  # device -> how many of its events are held
@@ -87,9 +94,7 @@ def history(
     devices = "abcd"[: random.randint(1, 4)]
     values = ["A", "B", "C"][: random.randint(1, 3)] + [NONE] * random.choice((0, 0, 1))
     span = random.choice((8, 20, 40))
-    making = _Making(random, devices, values, span, random.choice(SWARMS), named_ends)
-    making.trusts = random.choice(((2, 2, 2, 1, 3), (2, 2, 2, 1, 3), (1, 2, 3), (2,)))
-    making.ageing = random.choice((15, 15, 50, 0))
+    making = _Making(random, devices, values, span, *random.choice(MOODS), named_ends)
     if cardinalities is None:
         cardinalities = random.choice((["single"], ["single"], ["many"], ["many", "single"], ["single", "many"]))
     noted = [device for device in devices if clock_notes and _chance(random, 15)]
@@ -111,10 +116,10 @@ class _Making:
     values: list[str]
     span: int
     operations: Sequence[str]
+    trusts: Sequence[int]
+    ageing: int
     named_ends: bool
     made: list[Event] = field(default_factory=list)
-    trusts: Sequence[int] = (2, 2, 2, 1, 3)
-    ageing: int = 15  # percent of open claims that lapse, and of those that count less after some time
 
     def event(self) -> Event:
         random = self.random
@@ -188,7 +193,7 @@ def _chance(random: Random, percent: int) -> bool:
 
 def one_more(random: Random, history: History, operations: Sequence[str] = STATEMENTS, **settled: Any) -> Event:
     """One more event for a history, of a device of its own."""
-    making = _Making(random, "z", ["A", "B", "C", NONE], 40, operations, False, [*history.events])
+    making = _Making(random, "z", ["A", "B", "C", NONE], 40, operations, MIXED_TRUST, 15, False, [*history.events])
     return {**making.event(), "batch": None, **settled}
 
 

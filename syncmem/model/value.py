@@ -164,6 +164,17 @@ def from_stored(text: str) -> object:
     return NONE if value is None else value
 
 
+def same_stored(one: str, other: str, equality: Equality) -> bool:
+    """Whether two JSON texts that :func:`to_json` wrote stand for equal values.
+
+    >>> same_stored('"Lisbon"', '"LISBON"', Equality.CASEFOLD), same_stored("1", "1.0", Equality.EXACT)
+    (True, False)
+    """
+    if one == other or (equality == Equality.EXACT and one.isascii() and other.isascii()):
+        return one == other
+    return key(encode(from_stored(one)), equality) == key(encode(from_stored(other)), equality)
+
+
 _DECODER: Final = json.JSONDecoder()
 
 

@@ -19,7 +19,7 @@ from syncmem.model.liveness import Liveness, denied
 from syncmem.model.predicate import UNDECLARED, Predicate
 from syncmem.model.record import BY_DENIAL, BY_REFERENCE, DEAD, DENIED, LOG_SHIFT, Record, Role
 from syncmem.model.sweep import sweep
-from syncmem.model.value import Equality, key
+from syncmem.model.value import Equality, key, same_stored
 from syncmem.replica.catalog import VAULT, Slot
 from syncmem.replica.logs import SEQ_MASK
 from syncmem.replica.pages import Swept
@@ -38,8 +38,8 @@ _NOW_AND_BEFORE: Final = f"SELECT {_COLUMNS} {_CURRENT} AND valid_from <= ?3 ORD
 _NOW_NEXT: Final = f"SELECT {_COLUMNS} {_CURRENT} AND valid_from = ?3"
 _NOW_ALL: Final = f"SELECT {_COLUMNS} {_CURRENT} ORDER BY valid_from"
 _THEN: Final = f"SELECT {_COLUMNS} {_AS_OF} AND valid_from <= ?4 AND valid_to > ?4 LIMIT 1"
-_THEN_BEFORE: Final = f"SELECT {_COLUMNS} {_AS_OF} AND valid_to = ?4 AND value = ?5"
-_THEN_NEXT: Final = f"SELECT {_COLUMNS} {_AS_OF} AND valid_from = ?4 AND value = ?5"
+_THEN_BEFORE: Final = f"SELECT {_COLUMNS} {_AS_OF} AND valid_to = ?4"
+_THEN_NEXT: Final = f"SELECT {_COLUMNS} {_AS_OF} AND valid_from = ?4"
 _THEN_ALL: Final = f"SELECT {_COLUMNS} {_AS_OF} ORDER BY valid_from"
 _LANES: Final = (
     "WITH RECURSIVE lanes(lane) AS (SELECT min(lane) FROM beliefs WHERE slot = ?1 UNION ALL "
@@ -62,19 +62,22 @@ class Reading:
 
         A rectangle reaches as far as its value holds without a gap; all else is that of the instant.
         """
-        if not self._replica.catalog.predicate(slot.scope, slot.predicate).many:
-            single = self._now_at(slot.id, SINGLE, instant) if n is None else self._then_at(n, slot.id, SINGLE, instant)
+        definition = self._replica.catalog.predicate(slot.scope, slot.predicate)
+        equality = definition.equality
+        look = partial(self._now_at, equality) if n is None else partial(self._then_at, equality, n)
+        if not definition.many:
+            single = look(slot.id, SINGLE, instant)
             if single is not None or n is None:
                 return [] if single is None else [(SINGLE, single)]
-        look = self._now_at if n is None else partial(self._then_at, n)
         found = [(lane, look(slot.id, lane, instant)) for lane in self._lanes(slot, n)]
         placed = [(lane, rectangle) for lane, rectangle in found if rectangle is not None]
         return placed if len(placed) < 2 else [p for p in without_none(placed) if _holds(p, instant)]
 
     def of_value(self, slot: Slot, value_key: bytes, instant: int) -> Rectangle | None:
         """What is believed at a valid instant in the lane that a value belongs to."""
-        many = self._replica.catalog.predicate(slot.scope, slot.predicate).many
-        return self._now_at(slot.id, lane_of(value_key) if many else SINGLE, instant)
+        definition = self._replica.catalog.predicate(slot.scope, slot.predicate)
+        lane = lane_of(value_key) if definition.many else SINGLE
+        return self._now_at(definition.equality, slot.id, lane, instant)
 
     def timeline(self, slot: Slot, n: int | None = None) -> list[Placed]:
         """All that is (or was) believed of a slot in order of valid time; equal neighbours are one."""
@@ -85,47 +88,51 @@ class Reading:
             else:
                 rows = self._db.execute(_THEN_ALL, (slot.id, lane, n))
             placed += [(lane, Rectangle._make(row)) for row in rows]
-        return as_timeline(placed)
+        return as_timeline(placed, self._replica.catalog.predicate(slot.scope, slot.predicate).equality)
 
     def _lanes(self, slot: Slot, n: int | None) -> list[bytes]:
         if n is None and not self._replica.catalog.predicate(slot.scope, slot.predicate).many:
             return [SINGLE]
         return [row[0] for row in self._db.execute(_LANES, (slot.id,)).fetchall()]
 
-    def _now_at(self, slot: int, lane: bytes, instant: int) -> Rectangle | None:
+    def _now_at(self, equality: Equality, slot: int, lane: bytes, instant: int) -> Rectangle | None:
         rows = self._db.execute(_NOW_AND_BEFORE, (slot, lane, instant)).fetchall()
         if not rows or rows[0][1] <= instant:
             return None
         found = Rectangle._make(rows[0])
-        if len(rows) > 1 and rows[1][1] == found.valid_from and rows[1][2] == found.value:
-            found = self._from_its_beginning(slot, lane, found)
-        return found if found.valid_to == FOREVER else self._to_its_end(slot, lane, found)
+        if len(rows) > 1 and rows[1][1] == found.valid_from:
+            found = self._from_its_beginning(equality, slot, lane, found)
+        return found if found.valid_to == FOREVER else self._to_its_end(equality, slot, lane, found)
 
-    def _from_its_beginning(self, slot: int, lane: bytes, found: Rectangle) -> Rectangle:
+    def _from_its_beginning(self, equality: Equality, slot: int, lane: bytes, found: Rectangle) -> Rectangle:
         """A current rectangle, begun where its value began to hold without a gap."""
         while True:
             rows = self._db.execute(_NOW_AND_BEFORE, (slot, lane, found.valid_from)).fetchall()
-            if len(rows) < 2 or (rows[1][1], rows[1][2]) != (found.valid_from, found.value):
+            if len(rows) < 2 or rows[1][1] != found.valid_from or not same_stored(rows[1][2], found.value, equality):
                 return found
             found = found._replace(valid_from=rows[1][0])
 
-    def _to_its_end(self, slot: int, lane: bytes, found: Rectangle) -> Rectangle:
+    def _to_its_end(self, equality: Equality, slot: int, lane: bytes, found: Rectangle) -> Rectangle:
         """A current rectangle, ended where its value ceases to hold."""
         while found.valid_to != FOREVER:
             after = self._db.execute(_NOW_NEXT, (slot, lane, found.valid_to)).fetchone()
-            if after is None or after[2] != found.value:
+            if after is None or not same_stored(after[2], found.value, equality):
                 break
             found = found._replace(valid_to=after[1])
         return found
 
-    def _then_at(self, n: int, slot: int, lane: bytes, instant: int) -> Rectangle | None:
+    def _then_at(self, equality: Equality, n: int, slot: int, lane: bytes, instant: int) -> Rectangle | None:
         row = self._db.execute(_THEN, (slot, lane, n, instant)).fetchone()
         if row is None:
             return None
         found = Rectangle._make(row)
-        while before := self._db.execute(_THEN_BEFORE, (slot, lane, n, found.valid_from, found.value)).fetchone():
+        while before := self._db.execute(_THEN_BEFORE, (slot, lane, n, found.valid_from)).fetchone():
+            if not same_stored(before[2], found.value, equality):
+                break
             found = found._replace(valid_from=before[0])
-        while after := self._db.execute(_THEN_NEXT, (slot, lane, n, found.valid_to, found.value)).fetchone():
+        while after := self._db.execute(_THEN_NEXT, (slot, lane, n, found.valid_to)).fetchone():
+            if not same_stored(after[2], found.value, equality):
+                break
             found = found._replace(valid_to=after[1])
         return found
 
@@ -160,11 +167,12 @@ class Reading:
         """What the visible events alone make of a slot."""
         fold = self._replica.fold
         result: list[Placed] = []
-        for lane, held in spread_over_lanes(self.records(slot, visible), self.definition(slot, visible).many).items():
+        definition = self.definition(slot, visible)
+        for lane, held in spread_over_lanes(self.records(slot, visible), definition.many).items():
             segments, _ = sweep([record for record in held if record.counts])
             rows = fold.rectangles.rows(Swept(BEGINNING, FOREVER, segments, None), shown_in(lane))
             result += [(lane, row) for row in rows]
-        return as_timeline(result)
+        return as_timeline(result, definition.equality)
 
     def records(self, slot: Slot, visible: Visible) -> list[Record]:
         """The visible claims and ends of a slot, with their status among the visible events."""
@@ -234,13 +242,13 @@ class Reading:
         return held, Grade.EXACT if later else Grade.PROVISIONAL
 
 
-def as_timeline(placed: list[Placed]) -> list[Placed]:
+def as_timeline(placed: list[Placed], equality: Equality) -> list[Placed]:
     """Rectangles in order of valid time, neighbours of equal value as one (contested if any part is)."""
     result: list[Placed] = []
     for lane, rectangle in sorted(without_none(placed)):
         last = result[-1] if result else None
         follows = last is not None and last[0] == lane and last[1].valid_to == rectangle.valid_from
-        if last is not None and follows and last[1].value == rectangle.value:
+        if last is not None and follows and same_stored(last[1].value, rectangle.value, equality):
             contested = max(last[1].contested, rectangle.contested)
             result[-1] = (lane, last[1]._replace(valid_to=rectangle.valid_to, contested=contested))
         else:

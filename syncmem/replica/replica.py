@@ -118,7 +118,7 @@ class Replica:
         """Drop what was cached: it may not be what the file says."""
         for part in (self.logs, self.catalog, self.clocks, self.fold.references, self.fold.timelines):
             part.forget()
-        self._own_logs: dict[str, Log] = {}
+        self._own_logs: dict[str, Log] = {log.key.scope: log for log in self.logs.by_no.values() if log.own and log.key}
         row = self.db.execute("SELECT n, time FROM transactions ORDER BY n DESC LIMIT 1").fetchone()
         self._last = row or (0, 0)
 
@@ -219,6 +219,14 @@ class Replica:
         seen = [other.clock for other in self.logs.by_no.values() if other.clock <= now + TIE_WINDOW]
         seen += [event.hlc for event in earlier[-1:]]
         return max(now, max(seen, default=-1) + 1)
+
+    def now(self) -> int:
+        """The present: the clock, but never before the last event that this device wrote (unless far ahead)."""
+        now = self.environment.clock.now()
+        for log in self._own_logs.values():
+            if now < log.clock <= now + TIE_WINDOW:
+                now = log.clock
+        return now
 
     def _own_log(self, scope: str) -> Log:
         """The log this device writes a scope's events into; a new incarnation is opened where one is due."""
