@@ -125,7 +125,8 @@ class _Making:
         random = self.random
         device = random.choice(self.devices)
         seq = sum(e["device"] == device for e in self.made) + 1
-        event: Event = {"id": f"{device}{seq}", "device": device, "seq": seq, "hlc": self._time()}
+        event: Event = {"id": f"{device}{seq}", "device": device, "seq": seq}
+        event["hlc"] = self.span if _chance(random, 40) else self._time()  # late clocks clamp no observation
         event["op"] = random.choice(self.operations)
         event["trust"] = random.choice(self.trusts)
         if _chance(random, 20):

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from syncmem.model import predicate
 from syncmem.model.predicate import UNDECLARED, Predicate
 from syncmem.replica.connection import Database
+from syncmem.results import Source
 
 VAULT: Final = "vault"  # the scope that every device of a person holds
 _SLOTS_CACHED_MAX: Final = 50_000
@@ -36,7 +37,7 @@ class Catalog:
         """Drop all caches: another process wrote, or a transaction was rolled back."""
         self._slots: dict[tuple[str, str, str], Slot] = {}
         self._sources: dict[tuple[str | None, str | None], int] = {(None, None): 0}
-        self._source_pairs: dict[int, tuple[str | None, str | None]] = {0: (None, None)}
+        self._source_of: dict[int, Source] = {0: Source()}
         rows = self._db.execute("SELECT predicate, scope, settings FROM predicates")
         self._defined = {(name, scope): predicate.read(json.loads(settings)) for name, scope, settings in rows}
 
@@ -98,12 +99,13 @@ class Catalog:
             number = self._sources[pair] = int(row[0])
         return number
 
-    def source(self, number: int) -> tuple[str | None, str | None]:
-        """The (kind, id) pair of a source number."""
-        if number not in self._source_pairs:
+    def source(self, number: int) -> Source:
+        """The kind and id that a source number stands for."""
+        found = self._source_of.get(number)
+        if found is None:
             row = self._db.execute("SELECT kind, name FROM sources WHERE id = ?", (number,)).fetchone()
-            self._source_pairs[number] = (row[0], row[1])
-        return self._source_pairs[number]
+            found = self._source_of[number] = Source(row[0], row[1])
+        return found
 
     # -- predicates ---------------------------------------------------------------------------------
 

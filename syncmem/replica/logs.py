@@ -14,7 +14,7 @@ from typing import Any, Final
 from syncmem.codec import pack, pack_flat, unpack_own
 from syncmem.errors import BrokenChain, Damaged, Forked, NotFound
 from syncmem.model import salt
-from syncmem.model.event import CHAIN_START, Event, LogKey, Ref, chained, header, header_hash
+from syncmem.model.event import CHAIN_START, LOG_PREFIX_BYTES, Event, LogKey, Ref, chained, header, header_hash
 from syncmem.model.record import LOG_SHIFT
 from syncmem.replica.connection import Database
 
@@ -34,6 +34,10 @@ class Log:
     head: bytes
     clock: int
     own: bool
+    name: str = ""  # the start of its id, in the public names of its events
+
+    def __post_init__(self) -> None:
+        self.name = self.id[:LOG_PREFIX_BYTES].hex()
 
     def position(self, seq: int) -> int:
         return self.no << LOG_SHIFT | seq

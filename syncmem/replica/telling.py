@@ -61,8 +61,6 @@ class Telling:
 
     def __init__(self, replica: Replica) -> None:
         self._replica = replica
-        self._sources: dict[int, Source] = {}  # by number; numbers never change their meaning
-        self._prefixes: dict[int, str] = {}  # the start of event ids, by log number
 
     # -- beliefs ------------------------------------------------------------------------------------
 
@@ -75,17 +73,11 @@ class Telling:
             valid_from=to_datetime(rectangle.valid_from),
             valid_to=to_datetime(rectangle.valid_to),
             trust=rectangle.trust,
-            source=self._source(rectangle.source),
+            source=self._replica.catalog.source(rectangle.source),
             contested=bool(rectangle.contested),
             event=self.event_id(rectangle.claim),
             grade=grade,
         )
-
-    def _source(self, number: int) -> Source:
-        found = self._sources.get(number)
-        if found is None:
-            found = self._sources[number] = Source(*self._replica.catalog.source(number))
-        return found
 
     def value(self, record: Record) -> object:
         """The value of a statement."""
@@ -103,11 +95,7 @@ class Telling:
 
     def event_id(self, position: int) -> str:
         """The public name of an event: the start of its log's id and its place, such as ``5f3a9c01b2d4-42``."""
-        number = position >> LOG_SHIFT
-        prefix = self._prefixes.get(number)
-        if prefix is None:
-            prefix = self._prefixes[number] = self._replica.logs.by_no[number].id[:LOG_PREFIX_BYTES].hex()
-        return f"{prefix}-{position & SEQ_MASK}"
+        return f"{self._replica.logs.by_no[position >> LOG_SHIFT].name}-{position & SEQ_MASK}"
 
     def position(self, event_id: str) -> int:
         """The position of a named event.
