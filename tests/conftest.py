@@ -15,7 +15,7 @@ SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.fi
 settings.register_profile(
     "ci",
     derandomize=True,
-    max_examples=int(os.environ.get("N","40")),
+    max_examples=40,
     stateful_step_count=30,
     phases=[Phase.explicit, Phase.generate],
     deadline=None,

@@ -16,7 +16,7 @@ def tied_out(c: Event, t: Any, rays: list[Event], ends: list[Event]) -> bool:
     """Whether only claims that it is tied with keep ``c`` from covering ``t``."""
     from tests.reference import closes, effective_end
 
-    if c["overlay"] or not c["from"] <= t < effective_end(c, [], ends):
+    if c["overlay"] or c.get("mute") or not c["from"] <= t < effective_end(c, [], ends):
         return False
     closing = [d for d in rays if d["id"] != c["id"] and d["start"] <= t and closes(d, c)]
     before = sorted((d for d in closing if d["start"] <= c["start"]), key=lambda d: (d["trust"], *d["strength"]))

@@ -69,6 +69,65 @@ class History:
         return replace(self, events=[*self.events, *more])
 
 
+# -- histories that were hard to find -----------------------------------------------------------------
+
+
+def _claims(*events: Event, **settings: Any) -> History:
+    """A history of assertions (or what ``op`` says) with late clocks, each of a device of its own."""
+    devices = iter("abcd")
+    filled = [{"device": next(devices), "seq": 1, "hlc": 40, "op": "assert", "trust": 2, **e} for e in events]
+    return History([{"id": f"{e['device']}{e['seq']}", **e} for e in filled], **settings)
+
+
+_AGEING = {"stale_after": 6, "stale_trust": 2}
+TRICKY: dict[str, History] = {
+    "the ray of a higher tier outlives its claim behind a stronger ray of a lower tier": _claims(
+        {"value": "A", "trust": 3, "valid_from": 5, "observed_at": 30, "ttl": 5},
+        {"value": "B", "trust": 1, "valid_from": 6, "observed_at": 33},
+        {"value": "C", "valid_from": 20, "observed_at": 20},
+    ),
+    "what ages is tied with what closed its remainder": _claims(
+        {"value": "C", "mode": "change", "valid_from": 3, "observed_at": 6, "trust": 3} | _AGEING,
+        {"value": "B", "observed_at": 6, "valid_from": 6},
+        unit=TWO_MINUTES,
+    ),
+    "a value is first said while the none before it is taken back": _claims(
+        {"value": NONE, "hlc": 7},
+        {"value": "B", "hlc": 5, "valid_from": 1, "observed_at": 1},
+        {"op": "undo", "target": "a1"},
+        cardinalities=["many"],
+    ),
+    "a value is first said while the none before it is denied": _claims(
+        {"value": NONE, "mode": "change", "hlc": 12, "valid_from": 2},
+        {"value": "A", "mode": "change", "hlc": 17, "valid_from": 1},
+        {"op": "deny", "value": NONE, "hlc": 20},
+        cardinalities=["many"],
+    ),
+    "none and then a value": _claims(
+        {"value": NONE, "mode": "change", "valid_from": 1},
+        {"value": "A", "mode": "change", "valid_from": 7},
+        cardinalities=["many"],
+    ),
+    "a denial whose clock was wrong": _claims(
+        {"op": "deny", "value": "A", "hlc": 13},
+        {"value": "A", "hlc": 10},
+        offsets={"a": -12},
+    ),
+    "a claim that comes with the note about its clock": _claims({"value": "A", "hlc": 5}, offsets={"a": 2}),
+    "a retraction goes with its batch": _claims(
+        {"value": "A", "observed_at": 3},
+        {"op": "retract", "target": "a1", "batch": "p"},
+        {"op": "retract_batch", "batch": "p"},
+    ),
+    "ends of a state that reach over each other": _claims(
+        {"op": "end", "value": "A", "at": 3, "observed_at": 30, "trust": 1},
+        {"op": "end", "value": "A", "at": 4, "observed_at": 20, "trust": 3},
+        {"value": "A", "valid_from": 10, "observed_at": 10},
+        {"value": "A", "valid_from": 25, "observed_at": 10, "trust": 1},
+    ),
+}
+
+
 # -- making histories ---------------------------------------------------------------------------------
 
 

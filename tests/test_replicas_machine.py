@@ -330,7 +330,7 @@ class Replicas(RuleBasedStateMachine):
         self.held[heir] |= self.held[number] - private
         for event in private - held:
             del self.acknowledged[event]
-        self.held[number] = held
+        self.held[number] = set(held)
         device.memory.close()
         restore(path, device.path, overwrite=True)
         device.open()

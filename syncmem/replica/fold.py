@@ -183,6 +183,7 @@ class Fold:
             return [self._logs.position(payload.ref)]
         if isinstance(payload, Withdraw):
             return self.references.members((scope, payload.batch))
+        self._records.clear()  # computed with definitions and clocks that may no longer hold
         if isinstance(payload, Define) and self._choose_definition(scope, payload.predicate):
             for slot in self._catalog.slots_of(payload.predicate):
                 work.setdefault(slot, Work()).rebuild = True

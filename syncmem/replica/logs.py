@@ -70,6 +70,7 @@ class Logs:
         ]
         self.by_no = {log.no: log for log in logs}
         self.by_id = {log.id: log for log in logs}
+        self.own = [log for log in logs if log.own]
         self._cache.clear()
         self._covers.clear()
         self._known_nodes: dict[tuple[int, int], salt.Cover] = {}  # of the block written last
@@ -97,6 +98,8 @@ class Logs:
         self._db.execute(sql, (no, log_id, *parts, int(own)))
         log = Log(no, log_id, key, 0, CHAIN_START, 0, own)
         self.by_no[no] = self.by_id[log_id] = log
+        if own:
+            self.own.append(log)
         return log
 
     def position(self, ref: Ref) -> int:

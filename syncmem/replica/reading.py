@@ -272,7 +272,9 @@ def _cut(rectangle: Rectangle, covered: list[tuple[int, int]]) -> list[Rectangle
     """The parts of a rectangle outside all covered spans."""
     pieces, start = [], rectangle.valid_from
     for begin, end in covered:
-        if start < begin < rectangle.valid_to:
+        if begin >= rectangle.valid_to:
+            break
+        if start < begin:
             pieces.append(rectangle._replace(valid_from=start, valid_to=begin))
         start = max(start, end)
     if start < rectangle.valid_to:

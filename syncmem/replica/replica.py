@@ -118,7 +118,7 @@ class Replica:
         """Drop what was cached: it may not be what the file says."""
         for part in (self.logs, self.catalog, self.clocks, self.fold.references, self.fold.timelines):
             part.forget()
-        self._own_logs: dict[str, Log] = {log.key.scope: log for log in self.logs.by_no.values() if log.own and log.key}
+        self._own_logs: dict[str, Log] = {}
         row = self.db.execute("SELECT n, time FROM transactions ORDER BY n DESC LIMIT 1").fetchone()
         self._last = row or (0, 0)
 
@@ -223,7 +223,7 @@ class Replica:
     def now(self) -> int:
         """The present: the clock, but never before the last event that this device wrote (unless far ahead)."""
         now = self.environment.clock.now()
-        for log in self._own_logs.values():
+        for log in self.logs.own:
             if now < log.clock <= now + TIE_WINDOW:
                 now = log.clock
         return now

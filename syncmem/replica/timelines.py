@@ -68,19 +68,21 @@ class Timelines:
         ``resettled`` computes a record anew from its event (used where clocks or definitions changed).
         """
         definition = self._catalog.predicate(slot.scope, slot.predicate)
-        denials = [denial for denial in self.denials(slot.id, definition.equality) if denial.live]
-        turned: list[int] = []
-        if work.denials_changed:
-            turned = self._judge_again(slot, definition, work, denials)
-        work.new = [self._judged(record, work, denials) for record in work.new]
-        if definition.many and any(record.key == NONE_KEY for record in work.new):
-            work.rebuild = True
+        work.rebuild = work.rebuild or self._brings_none(definition, work)
         if work.rebuild:
-            return self._rebuild(n, slot, definition, work, resettled), turned
+            return self._rebuild(n, slot, definition, work, resettled)
+        denials = self._live_denials(slot.id, definition.equality)
+        turned = self._judge_again(slot, definition, work, denials) if work.denials_changed else []
+        work.new = [_judged(updated(r, work.updates.pop(r.position, None)), denials) for r in work.new]
         changes: list[Change] = []
         for lane, (new, updates) in self._by_lane(slot.id, definition, work).items():
             changes += self._fold_lane(n, slot.id, lane, definition.equality, new, updates)
         return changes, turned
+
+    @staticmethod
+    def _brings_none(definition: Predicate, work: Work) -> bool:
+        """Whether "none" is newly said in a many-valued slot, which concerns all of its lanes."""
+        return definition.many and any(record.key == NONE_KEY for record in work.new)
 
     def read_ahead(self, slots: list[Slot]) -> None:
         """Read what folding these slots will need, in few statements; one slot alone is read as it is folded."""
@@ -104,12 +106,8 @@ class Timelines:
         self._db.execute("INSERT OR REPLACE INTO denials VALUES (?, ?, ?)", row)
         self._any_denials = True
 
-    def _judged(self, record: Record, work: Work, denials: list[Record]) -> Record:
-        """A new record with its status: by reference, and by the denials of its slot."""
-        record = updated(record, work.updates.pop(record.position, None))
-        if denials and record.role <= Role.TEMPORARY:
-            record = record._replace(flags=record.flags | denied(record, denials))
-        return record
+    def _live_denials(self, slot: int, equality: Equality) -> list[Record]:
+        return [denial for denial in self.denials(slot, equality) if denial.live]
 
     def _judge_again(self, slot: Slot, definition: Predicate, work: Work, denials: list[Record]) -> list[int]:
         """The denials changed: look at every claim again; those that turned."""
@@ -139,7 +137,8 @@ class Timelines:
         for record in work.new:
             for lane in lanes.of(record.key):
                 if lane not in result:
-                    result[lane] = (lanes.nones_for(lane, definition.equality), {})
+                    nones = lanes.nones_for(lane, definition.equality)
+                    result[lane] = ([updated(none, work.updates.get(none.position)) for none in nones], {})
                 result[lane][0].append(record)
         for position, update in work.updates.items():
             for lane in lanes.of(key(update.value, definition.equality)):
@@ -157,20 +156,34 @@ class Timelines:
 
     def _rebuild(
         self, n: int, slot: Slot, definition: Predicate, work: Work, resettled: Callable[[Record, Slot], Record]
-    ) -> list[Change]:
-        """Fold a slot from its statements alone."""
+    ) -> tuple[list[Change], list[int]]:
+        """Fold a slot from its statements alone, each computed anew from its event."""
+        equality = definition.equality
+        for denial in self.denials(slot.id, equality):
+            self.store_denial(slot.id, resettled(denial, slot))
+        denials = self._live_denials(slot.id, equality)
         lanes = self._pages.lanes(slot.id)
-        kept = [updated(r, work.updates.get(r.position)) for r in self._pages.records(slot.id, definition.equality)]
-        records = [resettled(record, slot) for record in [*kept, *work.new]]
+        held = [*self._pages.records(slot.id, equality), *work.new]
+        before = [resettled(updated(record, work.updates.get(record.position)), slot) for record in held]
+        records = [_judged(record, denials) for record in before]
+        turned = [new.position for old, new in zip(before, records, strict=True) if (old.flags ^ new.flags) & DENIED]
         self._pages.drop(slot.id)
         spread = spread_over_lanes(records, definition.many)
         changes: list[Change] = []
         for lane in sorted({*lanes, *spread}):
-            changes += self._fold_lane(n, slot.id, lane, definition.equality, spread.get(lane, []), {})
+            changes += self._fold_lane(n, slot.id, lane, equality, spread.get(lane, []), {})
             if lane not in spread:
                 emptied = self._rectangles.replace(n, slot.id, lane, _NOTHING, shown_in(lane))
                 changes += [emptied] if emptied else []
-        return changes
+        return changes, turned
+
+
+def _judged(record: Record, denials: list[Record]) -> Record:
+    """A record with the status that the denials of its slot give it."""
+    flags = record.flags & ~BY_DENIAL
+    if denials and record.role <= Role.TEMPORARY:
+        flags |= denied(record, denials)
+    return record if flags == record.flags else record._replace(flags=flags)
 
 
 class _Lanes:
