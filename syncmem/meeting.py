@@ -105,6 +105,7 @@ class Meeting(Opened):
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the replica into a new file while it is in use; restore with :func:`syncmem.restore`."""
         with self._looking():
+            self._replica.check_committed()
             files.backup(self._replica.db.raw, path)
 
     def event_digest(self) -> str:

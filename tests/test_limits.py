@@ -154,6 +154,22 @@ def test_a_transaction_that_fails_leaves_nothing(memory: Memory) -> None:
     assert memory.doctor(full=True).facts["logs"][0]["continuous"]
 
 
+def test_nothing_leaves_before_it_is_durable(memory: Memory, tmp_path: Path) -> None:
+    with Memory(":memory:") as other:
+        with memory.transaction():
+            memory.remember("rui", "language", "Portuguese")
+            for leave in (
+                lambda: other.merge(memory),
+                lambda: memory.export_bundle(tmp_path / "a.bundle"),
+                lambda: memory.backup(tmp_path / "backup.db"),
+            ):
+                with pytest.raises(InvalidInput, match="after the transaction"):
+                    leave()
+        assert list(tmp_path.iterdir()) == []
+        other.merge(memory)
+        assert other.entities() == ["ana", "rui"]
+
+
 # -- files ---------------------------------------------------------------------------------------------
 
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from syncmem.codec import pack_flat
 from syncmem.environment import Environment
-from syncmem.errors import Closed
+from syncmem.errors import Closed, InvalidInput
 from syncmem.model.event import Event, Frontier, Kind, Payload, encode, readable
 from syncmem.model.sweep import FOLD_VERSION, TIE_WINDOW
 from syncmem.replica import schema
@@ -256,10 +256,16 @@ class Replica:
 
     def frames(self, known: dict[bytes, int], scopes: frozenset[str] | None = None) -> Iterator[Frame]:
         """What a peer that holds ``known`` lacks; the high-water mark is written before anything leaves."""
+        self.check_committed()
         self.refresh()
         if self._identity is not None:
             self._identities.mark_published(self._identity)
         return frames(self.logs, known, scopes)
+
+    def check_committed(self) -> None:
+        """Refuse to let events out that are not durable yet: they could be rolled back and their places used again."""
+        if self.db.in_transaction:
+            raise InvalidInput("the transaction around this call is not committed yet; call it after the transaction")
 
     def version_vector(self) -> dict[bytes, int]:
         """Log id -> last place held, of all logs that may leave the device."""
