@@ -17,9 +17,17 @@ T = TypeVar("T")
 _BESIDE: Final = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database
 
 
-def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], T]) -> T:
-    """Write a file through a temporary one beside it: flushed, then renamed."""
+def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], T], *, magic: bytes) -> T:
+    """Write a file through a temporary one beside it: flushed, then renamed.
+
+    Raises:
+        InvalidInput: something is there that does not begin with ``magic``; it is not replaced.
+    """
     target = Path(path)
+    if target.exists():
+        with open_for_reading(target) as file:
+            if file.read(len(magic)) != magic:
+                raise InvalidInput(f"{target} exists and is something else; choose another name")
     temporary = _temporary(target)
     try:
         with open(temporary, "wb") as file:

@@ -10,12 +10,12 @@ from hashlib import sha256
 from itertools import islice
 from typing import Final
 
-from syncmem import files
+from syncmem import files, statements
 from syncmem.codec import pack_flat
 from syncmem.errors import InvalidInput
 from syncmem.model.instant import FOREVER, to_datetime
 from syncmem.opened import Opened
-from syncmem.replica.bundle import DEVICE_SCOPE, Frame, batches, read_bundle, write_bundle
+from syncmem.replica.bundle import DEVICE_SCOPE, MAGIC, Frame, batches, read_bundle, write_bundle
 from syncmem.replica.replica import BULK_EVENTS, MERGE_EVENTS
 from syncmem.results import MergeReport
 
@@ -87,10 +87,12 @@ class Meeting(Opened):
 
         The file is whole or absent, never half.  ``scopes`` limits what is written; the scope "device" never is.
         """
-        wanted = None if scopes is None else frozenset(scopes)
+        if isinstance(scopes, str):
+            raise InvalidInput(f"scopes is a list of names; pass [{scopes!r}]")
+        wanted = None if scopes is None else frozenset(statements.name("scope", scope) for scope in scopes)
         with self._looking():
             frames = self._replica.frames({}, wanted)
-            return files.write_whole(path, lambda file: write_bundle(file, frames))
+            return files.write_whole(path, lambda file: write_bundle(file, frames), magic=MAGIC)
 
     def import_bundle(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> MergeReport:
         """Take in the events of a bundle file.

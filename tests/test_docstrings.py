@@ -11,7 +11,9 @@ import pytest
 import syncmem
 
 MODULES = sorted(
-    module.name for module in pkgutil.walk_packages(syncmem.__path__, "syncmem.") if not module.name.endswith("__main__")
+    module.name
+    for module in pkgutil.walk_packages(syncmem.__path__, "syncmem.")
+    if not module.name.endswith("__main__")
 )
 
 

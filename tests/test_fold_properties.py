@@ -51,6 +51,7 @@ from tests.strategies import (
 from tests.world import ENTITY, ORIGIN, PREDICATE, instant, payload_of
 
 FAR = 10_000  # a tick after everything
+FOREVER_TICK = float("inf")
 
 
 # -- the set of events decides, not their order -------------------------------------------------------
@@ -216,6 +217,25 @@ def test_another_device_tells_from_notes_what_a_device_believed(history: History
             told = Reading(here).folded(slot_here, visible)
             assert plainly(here, told) == plainly(there, own)
             assert grade == (Grade.PROVISIONAL if time == times[-1] else Grade.EXACT)
+
+
+def test_another_device_tells_what_was_believed_before_a_wrong_clock_was_known() -> None:
+    claim: Event = {"id": "a1", "device": "a", "seq": 1, "hlc": 9, "op": "assert", "value": "A", "trust": 2}
+    history = History([claim], offsets={"a": -5})
+    with living_in(history), empty_replica(7) as there, empty_replica(8) as here:
+        clock, logs = there.environment.clock, logs_of(history)
+        assert isinstance(clock, ManualClock)
+        for parcel in ([("(definitions)", 0, 1), ("a", 0, 1)], [("a", 1, 2)]):
+            clock.time += 3_600_000_000
+            deliver(there, logs, parcel)
+        merge(here, there)
+        slot = here.catalog.find("vault", ENTITY, PREDICATE)
+        assert slot is not None
+        for time, start in ((clock.time - 3_600_000_000, 9), (clock.time, 4)):
+            own = Reading(there).timeline(slot, Reading(there).transaction_at(time))
+            visible, _ = Reading(here).held_by(there.identity.device, "vault", time)
+            assert [row[:3] for row in answered(there, history, own)] == [[start, FOREVER_TICK, "A"]]
+            assert plainly(here, Reading(here).folded(slot, visible)) == plainly(there, own)
 
 
 # -- what one more event may do -----------------------------------------------------------------------

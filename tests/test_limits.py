@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,10 @@ from syncmem import (
     restore,
 )
 from syncmem.codec import pack
+from syncmem.model.event import ClockNote, Define, Frontier, Kind, Ref, Retract, Statement, Undo
 from syncmem.replica.bundle import MAGIC
 from syncmem.replica.driver import dbapi
+from tests.world import ENTITY, ORIGIN, PREDICATE, Writer, sorted_keys
 
 LONG = "x" * 50_000
 Write = Callable[[Memory], Any]
@@ -95,6 +97,24 @@ REFUSED: dict[str, Write] = {
     "an unknown cardinality": lambda m: m.define("p", cardinality="several"),
     "an unknown equality": lambda m: m.define("p", cardinality="single", equality="roughly"),
     "stale_after without stale_trust": lambda m: m.define("p", cardinality="single", stale_after="30d"),
+    "a predicate's description that is too long": lambda m: m.define(
+        "p", cardinality="single", description="x" * 70_000
+    ),
+    "a predicate's description with half a surrogate pair": lambda m: m.define(
+        "p", cardinality="single", description="\ud800"
+    ),
+    "a reason over 8 KiB": remembering(reason="x" * 9_000),
+    "more events than one retraction can name": lambda m: m.retract(*[m.history("ana", "home_city")[-1].event] * 2_500),
+    "an offset that is no duration": lambda m: m.correct_clock(m.history("ana", "home_city")[-1].event, 5),  # type: ignore[arg-type]
+    "an offset beyond all calendars": lambda m: m.correct_clock(
+        m.history("ana", "home_city")[-1].event, timedelta(days=999_999_999)
+    ),
+    "an offset beyond the year 9999": lambda m: m.correct_clock(
+        m.history("ana", "home_city")[-1].event, timedelta(days=365 * 8_500)
+    ),
+    "a ttl beyond the year 9999": remembering(ttl="P3000000D"),
+    "a correction in another scope": lambda m: m.correct(m.history("ana", "home_city")[-1].event, "x", scope="work"),
+    "one scope where several are listed": lambda m: m.export_bundle("never-written.bundle", scopes="vault"),
     "retract without anything": lambda m: m.retract(),
     "known_at and asserted_by": lambda m: m.believe("ana", "home_city", known_at=1, asserted_by="2025-01-01T00:00Z"),
     "a transaction of another device": lambda m: m.believe("ana", "home_city", known_at=1, device=m.device),
@@ -106,6 +126,22 @@ UNKNOWN: dict[str, Write] = {
     "an event beyond the log": lambda m: m.undo(m.history("ana", "home_city")[-1].event.split("-")[0] + "-999"),
     "a batch that never was": lambda m: m.retract(batch="import-9"),
     "a device that never was": lambda m: m.believe("ana", "home_city", device="ffffff"),
+}
+
+
+ODD: dict[str, Write] = {  # refused or not, but never an error of another kind
+    "a transaction over 64 bits": lambda m: m.believe("ana", "home_city", known_at=2**70),
+    "a negative transaction": lambda m: m.believe("ana", "home_city", known_at=-1),
+    "a device that is a number": lambda m: m.believe("ana", "home_city", device=5),  # type: ignore[arg-type]
+    "an id with a number that is too large": lambda m: m.undo("5f3a9c01b2d4-" + "9" * 40),
+    "an id that is a number": lambda m: m.undo(7),  # type: ignore[arg-type]
+    "a list of ids": lambda m: m.retract([m.history("ana", "home_city")[-1].event]),  # type: ignore[arg-type]
+    "a folder as bundle": lambda m: m.import_bundle(Path(__file__).parent),
+    "a bundle into nowhere": lambda m: m.export_bundle(Path(__file__) / "nowhere"),
+    "a backup into nowhere": lambda m: m.backup(Path(__file__) / "nowhere"),
+    "a merge with a path": lambda m: m.merge("a.db"),  # type: ignore[arg-type]
+    "why of nothing": lambda m: m.why(None),  # type: ignore[arg-type]
+    "a predicate that is sensitive in words": lambda m: m.define("p", cardinality="single", sensitive="yes"),  # type: ignore[arg-type]
 }
 
 
@@ -129,6 +165,16 @@ def test_what_is_not_known_is_named(memory: Memory, case: str) -> None:
         UNKNOWN[case](memory)
     assert ";" in str(refused.value)
     assert state(memory) == before
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_odd_input_never_raises_an_error_of_another_kind(memory: Memory, case: str) -> None:
+    before = state(memory)
+    try:
+        ODD[case](memory)
+    except SyncmemError as error:
+        assert ";" in str(error)
+        assert state(memory) == before
 
 
 def test_a_step_that_fails_in_a_transaction_fails_alone(memory: Memory) -> None:
@@ -236,6 +282,72 @@ def test_a_locked_file_is_busy_after_the_waiting_time(tmp_path: Path) -> None:
         holder.close()
         assert memory.event_digest() == before
         memory.remember("ana", "language", "Portuguese")
+
+
+def test_what_another_process_locks_can_be_read_and_is_busy_to_write(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with Memory(path) as memory:
+        memory.remember("ana", "language", "English")
+    code = (
+        "import sys\nfrom syncmem.replica.driver import dbapi\n"
+        "holder = dbapi.connect(sys.argv[1], isolation_level=None)\nholder.execute('BEGIN IMMEDIATE')\n"
+        "print('locked', flush=True)\nsys.stdin.read()\nholder.execute('ROLLBACK')\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    command = [sys.executable, "-c", code, str(path)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment, text=True, **pipes) as holder:  # type: ignore[call-overload]
+        assert holder.stdout.readline() == "locked\n"
+        with Memory(path, wait_seconds=0.1) as memory:
+            before = state(memory)
+            with pytest.raises(Busy, match=";"):
+                memory.remember("ana", "language", "Portuguese")
+            assert state(memory) == before
+            assert [belief.value for belief in memory.beliefs("ana", "language")] == ["English"]
+            holder.communicate("", timeout=30)
+            memory.remember("ana", "language", "Portuguese")
+
+
+def newer(path: Path) -> None:
+    Memory(path).close()
+    with dbapi.connect(str(path)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+
+
+def foreign(path: Path) -> None:
+    with dbapi.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE t (a)")
+    connection.close()
+
+
+def cut_short(path: Path) -> None:
+    with Memory(path) as memory, memory.transaction():
+        for number in range(200):
+            memory.remember(f"person {number}", "language", "English")
+    path.write_bytes(path.read_bytes()[: 3 * 4096])
+
+
+UNUSABLE: dict[str, Callable[[Path], Any]] = {
+    "a newer file": newer,
+    "a database of something else": foreign,
+    "a text": lambda path: path.write_text("Dear diary, " * 100),
+    "a short text": lambda path: path.write_text("Hi"),
+    "a folder": lambda path: path.mkdir(),
+    "a file that was cut short": cut_short,
+    "a file whose first page is gone": lambda path: (cut_short(path), path.write_bytes(bytes(4096) + b"x" * 8192)),
+}
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_a_file_that_cannot_be_used_is_named_and_left_as_it_is(tmp_path: Path, case: str) -> None:
+    path = tmp_path / "a.db"
+    UNUSABLE[case](path)
+    before = None if path.is_dir() else path.read_bytes()
+    with pytest.raises(FileError, match=";"), Memory(path) as memory:
+        memory.beliefs("person 150")
+        memory.remember("person 150", "language", "French")
+    assert before is None or path.read_bytes() == before
 
 
 def test_a_closed_memory_says_so(tmp_path: Path) -> None:
@@ -362,6 +474,83 @@ def test_hostile_frames_are_refused() -> None:
     for data in (b"", b"\xc1", b"\x90" * 2000, b"\xdf\xff\xff\xff\xff", b"\xc7\x01\x05\x00"):
         with pytest.raises(NotCanonical):
             read_frame(data)
+
+
+# -- what a peer may send ------------------------------------------------------------------------------
+
+
+def said(**differently: Any) -> Statement:
+    statement = Statement(ENTITY, PREDICATE, "A", 0, None, None, None, None, 0, 50, None, None, None, None, None)
+    return statement._replace(**differently)
+
+
+NOWHERE = bytes(16)
+HOSTILE: dict[str, tuple[Kind, Any, int]] = {
+    "a start after all calendars": (Kind.CLAIM, said(start=2**61), ORIGIN),
+    "a start before all calendars": (Kind.CLAIM, said(start=-(2**61)), ORIGIN),
+    "a stop after all calendars": (Kind.CLAIM, said(start=ORIGIN, stop=2**61, then=2), ORIGIN),
+    "an observation before all calendars": (Kind.CLAIM, said(observed_at=-(2**61)), ORIGIN),
+    "a clock after all calendars": (Kind.CLAIM, said(), 2**61),
+    "a clock at its limit": (Kind.CLAIM, said(), 2**62 - 1),
+    "a ttl after all calendars": (Kind.CLAIM, said(extra={"ttl": 2**60}), ORIGIN),
+    "settings of wrong types": (
+        Kind.CLAIM,
+        said(extra={"ttl": "x", "stale_after": [], "stale_trust": "y", "span": 7, "episode": 7, "reason": 7}),
+        ORIGIN,
+    ),
+    "bytes as value": (Kind.CLAIM, said(value=b"x"), ORIGIN),
+    "a value nested too deep": (Kind.CLAIM, said(value=[[[[[[[[[[[[[[1]]]]]]]]]]]]]]), ORIGIN),
+    "a value that is too long": (Kind.CLAIM, said(value="x" * 60_000), ORIGIN),
+    "infinity": (Kind.CLAIM, said(value=float("inf")), ORIGIN),
+    "an unknown form": (Kind.CLAIM, said(form=7, then=9), ORIGIN),
+    "a reference beyond 64 bits": (Kind.CLAIM, said(refs=[Ref(NOWHERE, 2**63, NOWHERE)]), ORIGIN),
+    "a reference before the first place": (Kind.CLAIM, said(refs=[Ref(NOWHERE, -5, NOWHERE)]), ORIGIN),
+    "a reference into another log": (Kind.UNDO, Undo(Ref(NOWHERE, 2**41 + 1, NOWHERE), 50, None, None, None), ORIGIN),
+    "a retraction of nothing": (Kind.RETRACT, Retract([], 50, None, None, None, None), ORIGIN),
+    "a clock note over 64 bits": (Kind.CLOCK_NOTE, ClockNote(NOWHERE, 1, 9, 2**64 - 1, 95, None, None, None), ORIGIN),
+    "a definition of odd things": (
+        Kind.DEFINE,
+        Define(PREDICATE, {"cardinality": 5, "equality": {"a": 1}, "ttl": "x", "then": []}, 95, None, None, None, None),
+        ORIGIN,
+    ),
+    "a note of a device that is ahead of everything": (Kind.FRONTIER, Frontier(2**63, -1, [[b"x", -5]], None), ORIGIN),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_one_odd_event_of_a_peer_spoils_nothing_else(case: str) -> None:
+    kind, payload, clock = HOSTILE[case]
+    writer = Writer(sorted_keys(1)[0])
+    writer.write(Kind.CLAIM, said(value="before"), ORIGIN)
+    writer.write(kind, payload, clock)
+    writer.write(Kind.CLAIM, said(value="after", predicate="other"), ORIGIN)
+    with Memory(":memory:") as memory, Memory(":memory:") as third:
+        list(memory._replica.receive(writer.frames()))
+        assert memory.beliefs(ENTITY, "other")[0].value == "after"
+        for read in (memory.timeline, memory.beliefs, memory.history, memory.why):
+            read(ENTITY, PREDICATE)
+        memory.timeline(ENTITY, PREDICATE, asserted_by="2030-01-01T00:00Z")
+        memory.timeline(ENTITY, PREDICATE, device=memory.devices()[-1].id)
+        assert memory.doctor(full=True).facts["logs"][0]["continuous"]
+        memory.remember(ENTITY, PREDICATE, "ours")
+        third.merge(memory)
+        memory.merge(third)
+        assert third.event_digest() == memory.event_digest()
+        before = memory.belief_digest()
+        memory.rebuild()
+        assert memory.belief_digest() == before == third.belief_digest()
+
+
+@pytest.mark.parametrize("offset", [2**62, -(2**62), 2**50])
+def test_a_clock_note_that_leads_out_of_all_calendars_spoils_no_reading(offset: int) -> None:
+    writer = Writer(sorted_keys(1)[0])
+    writer.write(Kind.CLAIM, said(value="before"), ORIGIN)
+    writer.write(Kind.CLOCK_NOTE, ClockNote(writer.key.id, 1, 2**50, offset, 95, None, None, None), ORIGIN)
+    with Memory(":memory:") as memory:
+        list(memory._replica.receive(writer.frames()))
+        memory.timeline(ENTITY, PREDICATE)
+        memory.history(ENTITY, PREDICATE)
+        memory.devices()
 
 
 def test_a_restore_never_overwrites_silently(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from syncmem import AsyncMemory, Memory, Notice, restore
+from syncmem import AsyncMemory, InvalidInput, Memory, Notice, restore
 
 ROOT = Path(__file__).parent.parent
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -38,6 +38,16 @@ def start(path: Path, name: str, count: int) -> subprocess.Popen[str]:
 
 def steps(memory: Memory, name: str) -> set[int]:
     return {entry.value for entry in memory.history(name, "step") if entry.verb == "remember"}
+
+
+def one_at_a_time(memory: Memory) -> bool:
+    """Whether no two values of a slot's lane were ever believed at once, over both axes of time."""
+    sql = (
+        "SELECT count(*) FROM beliefs a JOIN beliefs b ON a.slot = b.slot AND a.lane = b.lane "
+        "AND (a.known_from, a.valid_from) < (b.known_from, b.valid_from) AND a.known_to > b.known_from "
+        "AND a.valid_from < b.valid_to AND b.valid_from < a.valid_to"
+    )
+    return memory._replica.db.execute(sql).fetchone() == (0,)
 
 
 def events_by_place(*memories: Memory) -> dict[tuple[bytes, int], set[bytes]]:
@@ -81,6 +91,8 @@ def test_eight_threads_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None
             assert steps(memory, f"worker {worker}") == set(range(12))
         assert memory.believe("shared", "holder") is not None
         assert memory.doctor(full=True).facts["logs"][0]["events"] == 8 * 24 + 1
+        assert len(memory.beliefs("shared", "holder")) == 1
+        assert one_at_a_time(memory)
 
 
 def test_three_processes_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
@@ -97,6 +109,7 @@ def test_three_processes_write_at_once_and_nothing_is_lost(tmp_path: Path) -> No
         assert memory.believe("shared", "holder") is not None
         report = memory.doctor(full=True)
         assert [log["events"] for log in report.facts["logs"]] == [1 + 3 * 40]
+        assert one_at_a_time(memory)
         assert not [problem for problem in report.problems if "log" in problem or "damaged" in problem]
 
 
@@ -162,6 +175,49 @@ def test_an_old_file_put_back_over_a_newer_one_loses_nothing(tmp_path: Path) -> 
         assert sorted(b.value for b in laptop.beliefs("ana", "language")) == ["English", "German", "Portuguese"]
 
 
+def test_two_lives_of_one_device_do_not_contradict_each_other_by_being_close(tmp_path: Path) -> None:
+    path = tmp_path / "laptop.db"
+    with Memory(path) as laptop:
+        laptop.define("home", cardinality="single")
+    old = path.read_bytes()
+    with Memory(path) as laptop, Memory(tmp_path / "phone.db") as phone:
+        device = laptop.device
+        laptop.remember("ana", "home", "Berlin")
+        phone.merge(laptop)
+    for beside in ("-wal", "-shm"):
+        Path(f"{path}{beside}").unlink(missing_ok=True)
+    path.write_bytes(old)
+    with Memory(path) as laptop, Memory(tmp_path / "phone.db") as phone:
+        laptop.remember("ana", "home", "Lisbon")
+        meet(laptop, phone)
+        assert laptop.device == device and laptop.devices()[0].incarnations == 2
+        assert [(b.value, b.contested) for b in phone.timeline("ana", "home")][-1] == ("Lisbon", False)
+
+
+def test_a_folder_that_is_copied_again_and_again_never_uses_a_place_twice(tmp_path: Path) -> None:
+    folders = [tmp_path / str(number) for number in range(5)]
+    folders[0].mkdir()
+    for number, folder in enumerate(folders):
+        with Memory(folder / "a.db") as memory:
+            memory.remember("ana", "step", number)
+            memory.remember("ana", "note", number, scope="work")
+            memory.remember("ana", "secret", number, scope="device")
+        for other in folders[number + 1 :]:
+            shutil.rmtree(other, ignore_errors=True)
+            shutil.copytree(folder, other)
+    memories = [Memory(folder / "a.db") for folder in folders]
+    try:
+        for number, memory in enumerate(memories):
+            memory.remember("ana", "last", number)
+        meet(*memories)
+        assert steps(memories[0], "ana") == set(range(5))
+        assert {belief.value for belief in memories[0].beliefs("ana", "last")} == set(range(5))
+        assert {belief.value for belief in memories[0].beliefs("ana", "secret", scope="device")} == {0}
+    finally:
+        for memory in memories:
+            memory.close()
+
+
 @pytest.mark.parametrize("with_side_file", [True, False])
 def test_a_copied_file_is_another_device(tmp_path: Path, with_side_file: bool) -> None:
     with Memory(tmp_path / "a.db") as first:
@@ -216,6 +272,37 @@ def test_subscribers_are_told_what_they_asked_for(tmp_path: Path) -> None:
     assert not [thread for thread in threading.enumerate() if thread.name == "syncmem-watch"]
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_subscriber_that_fails_does_not_silence_the_others(tmp_path: Path) -> None:
+    told: list[Notice] = []
+
+    def fail(notice: Notice) -> None:
+        raise ZeroDivisionError(notice)
+
+    with Memory(tmp_path / "a.db") as memory:
+        memory.subscribe(fail)
+        memory.subscribe(told.append)
+        memory.remember("ana", "language", "English")
+        wait_until(lambda: len(told) == 1, seconds=3)
+        memory.remember("ana", "language", "German")
+        wait_until(lambda: len(told) == 2, seconds=3)
+
+
+def test_a_subscriber_may_write_and_end_its_subscription(tmp_path: Path) -> None:
+    with Memory(tmp_path / "a.db") as memory:
+
+        def answer(notice: Notice) -> None:
+            subscription.close()
+            memory.remember("answer", "to", notice.predicate)
+
+        subscription = memory.subscribe(answer, entity="ana")
+        memory.remember("ana", "language", "English")
+        memory.remember("ana", "car", "Polo")
+        wait_until(lambda: memory.beliefs("answer", "to"))
+        time.sleep(0.3)
+        assert [belief.value for belief in memory.beliefs("answer", "to")] == ["language"]
+
+
 def test_a_write_of_another_process_is_told(tmp_path: Path) -> None:
     told: list[Notice] = []
     with Memory(tmp_path / "a.db") as memory, memory.subscribe(told.append, entity="other"):
@@ -259,3 +346,32 @@ def test_async_memory_is_the_same_memory(tmp_path: Path) -> None:
     assert asyncio.run(story()) == ["UPDATE", "Lisbon", "20"]
     with Memory(tmp_path / "a.db") as memory:
         assert steps(memory, "ana") == set(range(20))
+
+
+def test_an_async_write_that_is_cancelled_is_whole_or_absent(tmp_path: Path) -> None:
+    async def story() -> int:
+        async with AsyncMemory(tmp_path / "a.db") as memory:
+            writes = [asyncio.create_task(memory.remember("ana", "step", number)) for number in range(30)]
+            await writes[3]
+            for write in writes[10:]:
+                write.cancel()
+            done = await asyncio.gather(*writes, return_exceptions=True)
+            await memory.remember("ana", "step", 99)
+            return sum(not isinstance(outcome, BaseException) for outcome in done)
+
+    acknowledged = asyncio.run(story())
+    with Memory(tmp_path / "a.db") as memory:
+        assert steps(memory, "ana") >= set(range(10)) | {99}
+        assert len(steps(memory, "ana")) >= acknowledged + 1
+        assert memory.doctor(full=True).facts["logs"][0]["continuous"]
+
+
+def test_async_errors_reach_the_caller_and_closing_twice_is_safe(tmp_path: Path) -> None:
+    async def story() -> None:
+        memory = AsyncMemory(tmp_path / "a.db")
+        with pytest.raises(InvalidInput):
+            await memory.remember("ana", "step", float("nan"))
+        await memory.close()
+        await memory.close()
+
+    asyncio.run(story())

@@ -19,6 +19,9 @@ from typing import Any, Final, NamedTuple
 
 from syncmem.codec import EVENT_BYTES_MAX, pack, pack_flat, unpack
 from syncmem.errors import InvalidInput, NotCanonical
+from syncmem.model.instant import EARLIEST, LATEST
+from syncmem.model.value import TEXT_BYTES_MAX
+from syncmem.model.value import decode as value_of_bytes
 
 ID_BYTES: Final = 16
 LOG_PREFIX_BYTES: Final = 6  # of a log id, in the public names of events
@@ -29,7 +32,6 @@ LABEL_CHAIN: Final = b"syncmem/v1/chain\0"
 LABEL_LOG: Final = b"syncmem/v1/log\0"
 TRUST_MAX: Final = 100
 SEQ_MAX: Final = 2**40 - 1  # a place in a log fits 40 bits beside the log's number
-INSTANT_MAX: Final = 2**62  # the largest time an event may state, as a magnitude
 
 
 class Kind(IntEnum):
@@ -266,7 +268,8 @@ def _refs(value: Any) -> Any:
 
 
 def _ref(item: Any) -> Ref:
-    if [type(part) for part in item] != [bytes, int, bytes] or len(item[0]) != ID_BYTES or len(item[2]) != ID_BYTES:
+    typed = [type(part) for part in item] == [bytes, int, bytes]
+    if not typed or (len(item[0]), len(item[2])) != (ID_BYTES, ID_BYTES) or not 1 <= item[1] <= SEQ_MAX:
         raise NotCanonical("a reference is [log id, place, event id]; ask the sender to check it")
     return Ref(*item)
 
@@ -279,10 +282,26 @@ def _check_ranges(payload: Payload) -> None:
         if not payload.entity or not payload.predicate:
             raise NotCanonical("a statement names an entity and a predicate; ask the sender to check it")
         for time in payload[4:8]:
-            if time is not None and not -INSTANT_MAX <= time <= INSTANT_MAX:
+            if time is not None and not EARLIEST <= time <= LATEST:
                 raise NotCanonical("a stated time is out of range; ask the sender to check it")
+        _check_value(payload.value)
+    if isinstance(payload, ClockNote):
+        numbers = (payload.first, payload.last, abs(payload.offset))
+        if len(payload.log) != ID_BYTES or not all(0 <= number <= LATEST for number in numbers):
+            raise NotCanonical("a clock note names a log, places and an offset; ask the sender to check it")
     if not 0 <= payload.trust <= TRUST_MAX:
         raise NotCanonical("a trust is out of range; ask the sender to check it")
+
+
+def _check_value(value: Any) -> None:
+    """Refuse a value that no claim can hold."""
+    if type(value) is str and len(value) <= TEXT_BYTES_MAX // 4:
+        return
+    if value is not None and type(value) not in (int, bool):
+        try:
+            value_of_bytes(pack(value))
+        except InvalidInput as error:
+            raise NotCanonical(f"the value is none that a claim holds ({error})") from error
 
 
 def _check_frontier(note: Frontier) -> None:
@@ -335,6 +354,8 @@ _SHAPES: Final[dict[int, tuple[type[Any], _Check]]] = {
 
 def readable(event: Event) -> Payload | None:
     """The payload's fields, or None where this version cannot read them (kept and forwarded all the same)."""
+    if not 0 <= event.hlc <= LATEST:
+        return None
     try:
         return decode(event.kind, event.payload)
     except NotCanonical:

@@ -16,7 +16,7 @@ from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
 from syncmem.model.event import Form, Kind, Statement, Then
-from syncmem.model.instant import FOREVER
+from syncmem.model.instant import FOREVER, LATEST
 
 LOG_SHIFT: Final = 40  # position = log number << 40 | place in the log
 
@@ -51,7 +51,7 @@ Order = tuple[Any, ...]
 
 
 class Record(NamedTuple):
-    """One statement in one slot. The first twelve fields are stored, the last two are looked up."""
+    """One statement in one slot. The first twelve fields are stored, the last three are looked up."""
 
     position: int
     role: int
@@ -67,6 +67,7 @@ class Record(NamedTuple):
     aging: list[int] | None  # [instant from which it counts less, trust from then on]
     log: bytes
     key: bytes  # what equal values share
+    device: bytes
 
     @property
     def spoken(self) -> Order:
@@ -137,7 +138,8 @@ def _role(kind: int, said: Statement) -> Role:
 
 def _after(anchor: int, duration: Any) -> int:
     """A moment so long after an anchor; never where the event states no usable duration."""
-    return min(anchor + duration, FOREVER) if type(duration) is int and duration > 0 else FOREVER
+    usable = type(duration) is int and duration > 0 and anchor + duration <= LATEST
+    return anchor + duration if usable else FOREVER
 
 
 def _trust(value: Any) -> int:

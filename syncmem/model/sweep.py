@@ -39,7 +39,7 @@ class Segment(NamedTuple):
 class Ray(NamedTuple):
     trust: int
     strength: Order
-    log: bytes
+    device: bytes
     observed_at: int
     position: int
 
@@ -164,7 +164,7 @@ def _sweep_plain(records: list[Record], carry: Carry, begin: int, until: int) ->
         challenge = record.rank
         if winner is not None:
             near = abs(record.observed_at - winner.observed_at) <= TIE_WINDOW
-            if record.trust != winner.trust or (near and record.log != winner.log):
+            if record.trust != winner.trust or (near and record.device != winner.device):
                 return None
             if challenge < rank:
                 continue
@@ -192,7 +192,7 @@ def _carry_of(winner: Record | None, rank: Order, until: int) -> Carry:
     """The carry of a plain timeline."""
     if winner is None or until == FOREVER:
         return EMPTY
-    ray = Ray(winner.trust, rank, winner.log, winner.observed_at, winner.position)
+    ray = Ray(winner.trust, rank, winner.device, winner.observed_at, winner.position)
     return Carry((Active(winner).state(),), (ray,) if rank[0] >= until else (), ())
 
 
@@ -200,9 +200,9 @@ def _by_start(record: Record) -> int:
     return record.start
 
 
-def tied(trust: int, log: bytes, observed_at: int, other: Active) -> bool:
+def tied(trust: int, device: bytes, observed_at: int, other: Active) -> bool:
     record = other.record
-    return trust == other.trust and log != record.log and abs(observed_at - record.observed_at) <= TIE_WINDOW
+    return trust == other.trust and device != record.device and abs(observed_at - record.observed_at) <= TIE_WINDOW
 
 
 class _Sweep:
@@ -286,14 +286,14 @@ class _Sweep:
         """The ray of a claim closes what it is stronger than."""
         record = caster.record
         strength = caster.rank if record.role == Role.OPEN else record.strength
-        self.rays.append(Ray(record.trust, strength, record.log, record.observed_at, record.position))
+        self.rays.append(Ray(record.trust, strength, record.device, record.observed_at, record.position))
         for active in self.active:
             if active.overlay:
                 later = record.start > active.record.start and caster.spoken > active.spoken
                 if later and not record.flags & AFFIRM:
                     active.close(record.trust)
             elif strength > active.rank:
-                active.close(record.trust, tied(record.trust, record.log, record.observed_at, active))
+                active.close(record.trust, tied(record.trust, record.device, record.observed_at, active))
 
     def _end(self, end: Record) -> None:
         for active in self.active:
@@ -308,7 +308,7 @@ class _Sweep:
             stronger = [ray for ray in closing if ray.trust >= active.trust]
             if stronger:
                 top = max(stronger)
-                active.close(top.trust, tied(top.trust, top.log, top.observed_at, active))
+                active.close(top.trust, tied(top.trust, top.device, top.observed_at, active))
             for ray in closing:
                 if ray.trust < active.trust:
                     active.close(ray.trust)
@@ -354,7 +354,7 @@ def _speaks_about(end: Record, active: Active) -> bool:
 def _contests(rival: Active, winner: Active) -> bool:
     if rival.record.key == winner.record.key or (rival.closed and not rival.ghost):
         return False
-    if tied(winner.trust, winner.record.log, winner.record.observed_at, rival):
+    if tied(winner.trust, winner.record.device, winner.record.observed_at, rival):
         return True
     later = rival.record.observed_at > winner.record.observed_at
     return later and not rival.closed and (rival.trust, rival.overlay) < (winner.trust, winner.overlay)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from syncmem.model.event import ClockNote, readable
+from syncmem.model.instant import EARLIEST, LATEST
 from syncmem.model.record import LOG_SHIFT
 from syncmem.replica.connection import Database
 from syncmem.replica.logs import SEQ_MASK, Logs
@@ -46,7 +47,7 @@ class Clocks:
             return hlc
         seq = position & SEQ_MASK
         about = [note for note in notes if note.first <= seq <= note.last]
-        return hlc + max(about).offset if about else hlc
+        return min(max(hlc + max(about).offset, EARLIEST), LATEST) if about else hlc
 
     def add(self, position: int, note: ClockNote) -> None:
         """Store a note; :meth:`choose` decides whether it counts."""

@@ -146,7 +146,8 @@ class Fold:
         row = settled(position, event.kind, said, self._clocks.corrected(position, event.hlc), log.id)
         row[3] = pack(said.value)
         row[10] = self._catalog.source_number(said.source_kind, said.source_id)
-        return Record._make([*row, log.id, key(row[3], self._catalog.predicate(slot.scope, slot.predicate).equality)])
+        equality = self._catalog.predicate(slot.scope, slot.predicate).equality
+        return Record._make([*row, log.id, key(row[3], equality), log.device])
 
     def _resettled(self, record: Record, slot: Slot) -> Record:
         """A record computed anew from its event; its status stays."""

@@ -36,6 +36,11 @@ class Log:
     own: bool
     name: str = ""  # the start of its id, in the public names of its events
 
+    @property
+    def device(self) -> bytes:
+        """The key of the device that writes it (the log's own id while that is not known)."""
+        return self.id if self.key is None else self.key.device
+
     def __post_init__(self) -> None:
         self.name = self.id[:LOG_PREFIX_BYTES].hex()
 

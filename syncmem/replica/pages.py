@@ -198,7 +198,8 @@ class Pages:
 
     def record(self, row: list[Any], equality: Equality) -> Record:
         """A record from its stored fields."""
-        return Record._make([*row, self._logs.by_no[row[0] >> LOG_SHIFT].id, key(row[3], equality)])
+        log = self._logs.by_no[row[0] >> LOG_SHIFT]
+        return Record._make([*row, log.id, key(row[3], equality), log.device])
 
     def carry(self, data: bytes, equality: Equality) -> Carry:
         if data == _NO_CARRY:
@@ -206,7 +207,7 @@ class Pages:
         active, rays, guards = unpack_own(data)
         return Carry(
             tuple((self.record(row, equality), *state) for row, *state in active),
-            tuple(Ray(trust, tuple(strength), log, seen, position) for trust, strength, log, seen, position in rays),
+            tuple(Ray(trust, tuple(strength), device, seen, position) for trust, strength, device, seen, position in rays),
             tuple(self.record(row, equality) for row in guards),
         )
 

@@ -23,6 +23,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "memory": memory_use,
 }
 SCALES = ("small", "full")
+LOAD_MAX = 1.5  # before a run; above it the sides wait for a processor, and ratios of waits tell nothing
 
 
 def title(name: str) -> str:
@@ -52,4 +53,11 @@ def run(names: Sequence[str], scale: str, json_file: Path | None = None) -> str:
     append_line(json_file, {"load_after": load()})
     about = {**machine(scale), "load": f"{before} before, {load()} after"}
     facts = ", ".join(f"{key} {value}" for key, value in about.items())
-    return f"{table(found, {name: title(name) for name in names})}\n\n{facts}"
+    notes = [facts]
+    if scale == "small":
+        notes.append("Small scale: these figures show that the benchmarks run, and nothing else.")
+    if before is not None and before[0] > LOAD_MAX:
+        notes.append(
+            f"Something else was running (load above {LOAD_MAX}): do not quote these figures, least of all waits."
+        )
+    return "\n".join([table(found, {name: title(name) for name in names}), "", *notes])
