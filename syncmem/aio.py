@@ -14,6 +14,7 @@ from datetime import tzinfo
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from syncmem.environment import Environment
+from syncmem.errors import Closed
 from syncmem.memory import Memory
 from syncmem.replica.connection import WAIT_SECONDS
 
@@ -53,6 +54,7 @@ class AsyncMemory:
         self._owner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="syncmem-owner")
         self._open = functools.partial(Memory, path, zone=zone, environment=environment, wait_seconds=wait_seconds)
         self._opened: Memory | None = None
+        self._closed = False
 
     async def __aenter__(self) -> Self:
         await self._run(lambda: self._memory)
@@ -63,8 +65,9 @@ class AsyncMemory:
 
     async def close(self) -> None:
         """Close the file and end the owner thread; safe to call twice."""
-        if self._opened is not None:
+        if self._opened is not None and not self._closed:
             await self._run(self._opened.close)
+        self._closed = True
         self._owner.shutdown(wait=False)
 
     async def run(self, call: Callable[[Memory], R]) -> R:
@@ -78,6 +81,8 @@ class AsyncMemory:
         return self._opened
 
     async def _run(self, call: Callable[[], R]) -> R:
+        if self._closed:
+            raise Closed("the memory is closed; open it again")
         return await asyncio.get_running_loop().run_in_executor(self._owner, call)
 
     remember = _on_owner(Memory.remember)

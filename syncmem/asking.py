@@ -296,7 +296,7 @@ class Asking(Opened):
 
     def _transaction(self, known_at: When | int, zone: str | tzinfo | None) -> int:
         if isinstance(known_at, int):
-            return known_at
+            return min(max(known_at, 0), self._replica.last_transaction)
         return self._reading.transaction_at(self._through(known_at, zone))
 
     def _instant_of(self, about: Belief | str, valid_at: When | None, zone: str | tzinfo | None) -> int:
@@ -309,6 +309,8 @@ class Asking(Opened):
 
     def _device_key(self, device: str) -> bytes:
         """The key of a device by the start of its id."""
+        if not isinstance(device, str):
+            raise InvalidInput(f"a device is named by its id as text, not {type(device).__name__}; see devices()")
         keys = {log.key.device for log in self._replica.logs.by_no.values() if log.key is not None}
         found = sorted(key for key in keys if device and key.hex().startswith(device))
         if len(found) != 1:

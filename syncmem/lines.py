@@ -130,7 +130,10 @@ def apply(memory: Memory, lines: Iterable[str]) -> list[Receipt]:
     Raises:
         InvalidInput: a line is not right; it is named, and nothing was written.
     """
-    read = [(number, parse(number, line)) for number, line in enumerate(lines, 1) if line.strip()]
+    try:
+        read = [(number, parse(number, line)) for number, line in enumerate(lines, 1) if line.strip()]
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"the lines are not UTF-8 ({error.reason}); convert the file first") from error
     receipts = []
     with memory.transaction():
         for number, line in read:

@@ -13,7 +13,7 @@ from typing import Final
 from syncmem import files, statements
 from syncmem.codec import pack_flat
 from syncmem.errors import InvalidInput
-from syncmem.model.instant import FOREVER, to_datetime
+from syncmem.model.instant import FOREVER, shown
 from syncmem.opened import Opened
 from syncmem.replica.bundle import DEVICE_SCOPE, MAGIC, Frame, batches, read_bundle, write_bundle
 from syncmem.replica.replica import BULK_EVENTS, MERGE_EVENTS
@@ -145,7 +145,7 @@ class Meeting(Opened):
             for key in sorted({log.key.device for log in logs if log.key}, key=lambda key: (key != own, key)):
                 theirs = [log for log in logs if log.key and log.key.device == key]
                 lives = {log.key.incarnation for log in theirs if log.key}
-                seen = to_datetime(max(log.clock for log in theirs))
+                seen = shown(max(log.clock for log in theirs))
                 events = sum(log.seq for log in theirs)
                 result.append(DeviceInfo(self._telling.device_id(key), key == own, events, len(lives), seen))
             return result

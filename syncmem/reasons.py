@@ -9,7 +9,7 @@ from syncmem.replica.catalog import Slot
 from syncmem.replica.reading import Reading, Visible
 from syncmem.replica.replica import Replica
 from syncmem.replica.telling import Telling
-from syncmem.replica.timelines import spread_over_lanes
+from syncmem.replica.timelines import NONE_KEY, spread_over_lanes
 from syncmem.results import Belief, Explanation, HistoryEntry
 
 
@@ -26,6 +26,8 @@ class Reasons:
         records = self._reading.records(slot, visible)
         winner = self._winner(slot, records, instant, belief, visible)
         claims = [record for record in records if record.role in CLAIM_ROLES]
+        if winner is not None and self._reading.definition(slot, visible).many:
+            claims = [record for record in claims if record.key in (winner.key, NONE_KEY)]  # others do not interact
         supports, lost, gone = [], [], []
         for record in claims:
             if winner is not None and record.position == winner.position:

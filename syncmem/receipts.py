@@ -30,7 +30,7 @@ def decide(kind: Kind, changes: Sequence[Change], against: Belief | None, equali
     gained, lost = _outside(added, removed, equality), _outside(removed, added, equality)
     if against is not None and against.contested and not gained:
         return Decision.CONTESTED
-    if gained and lost:
+    if (gained and lost) or (lost and kind in _SAYS_SOMETHING):
         return Decision.UPDATE
     if gained:
         return Decision.ADD
@@ -76,7 +76,7 @@ def sentence(decision: Decision, kind: Kind, against: Belief | None, changes: Se
         return "Nothing that is believed changes; kept as evidence."
     ended = sum(len(change.removed) for change in changes)
     return {
-        Decision.ADD: "Nothing was believed for that time.",
+        Decision.ADD: "It holds where it was not believed before.",
         Decision.UPDATE: f"It outranks what was believed ({ended} changed).",
         Decision.DELETE: f"It ends what was believed ({ended} changed).",
     }[decision]

@@ -217,7 +217,7 @@ class MergeReport:
     """What a merge or an import brought.
 
     Attributes:
-        events: how many events were new; ``claims_changed``: how many slots believe something else now.
+        events: how many events were new.
         transactions: in how many transactions they were taken in.
         slots: (scope, entity, predicate) of the slots that changed.
     """

@@ -25,6 +25,7 @@ When = datetime | date | str
 NAME_BYTES_MAX: Final = 1024  # entity, predicate, scope, batch and source names: keys, not texts
 REASON_BYTES_MAX: Final = 8 * 1024
 TRUST_TIERS: Final = {"user": 90, "integration": 70, "document": 50, "inference": 30}
+DURATION_MAX: Final = 1000 * 366 * 86_400_000_000  # microseconds; far beyond any use, far within the calendars
 UNDATED: Final = "undated"  # observed_at of a document whose date nobody knows
 
 
@@ -151,7 +152,12 @@ def value_of(value: object) -> Any:
 
 
 def duration_of(duration: timedelta | str | None) -> int | None:
-    return None if duration is None else parse_duration(duration)
+    if duration is None:
+        return None
+    microseconds = parse_duration(duration)
+    if not 0 < microseconds <= DURATION_MAX:
+        raise InvalidInput(f"the duration {duration!r} is not between a microsecond and 1,000 years; pass another")
+    return microseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +303,8 @@ def _then(bounds: Bounds, definition: Predicate, stop: int | None, seen: int) ->
 
 def _ageing(bounds: Bounds, definition: Predicate) -> dict[str, Any]:
     """How an open claim lapses or ages: as said here, else as its predicate is defined."""
+    if bounds.stale_trust is not None and bounds.stale_after is None:
+        raise InvalidInput("stale_trust= says what counts after stale_after=; pass both")
     ttl = duration_of(bounds.ttl) or definition.ttl
     stale_after = duration_of(bounds.stale_after) or definition.stale_after
     result: dict[str, Any] = {} if ttl is None else {"ttl": ttl}

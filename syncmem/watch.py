@@ -8,6 +8,7 @@ looks only while somebody is subscribed; writes of this process wake it at once,
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 from collections.abc import Callable
 from typing import Final
@@ -16,6 +17,7 @@ from syncmem.errors import SyncmemError
 from syncmem.results import Notice
 
 POLL_SECONDS: Final = 0.25
+_LOGGER: Final = logging.getLogger("syncmem")
 Listener = Callable[[Notice], None]
 
 
@@ -103,4 +105,7 @@ class Watch:
             with self._lock:
                 wanted = [s for s in self._subscriptions if s.wants(notice)]
             for subscription in wanted:
-                subscription.callback(notice)
+                try:
+                    subscription.callback(notice)
+                except Exception:  # one listener's error is its own
+                    _LOGGER.exception("a subscriber failed on %s", notice)

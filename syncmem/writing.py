@@ -12,15 +12,18 @@ from syncmem.model import predicate as predicates
 from syncmem.model.event import (
     ClockNote,
     Define,
+    Form,
     Kind,
     Payload,
     Ref,
     Retract,
     Statement,
+    Then,
     Undo,
     Withdraw,
     readable,
 )
+from syncmem.model.instant import to_datetime
 from syncmem.model.predicate import UNDECLARED
 from syncmem.model.record import Role
 from syncmem.model.value import encode, from_stored, key
@@ -32,6 +35,7 @@ from syncmem.results import Belief, Receipt, Source
 from syncmem.statements import Bounds, When, Words
 
 Trust = int | str | None
+CLOCK_ERROR_MAX: Final = timedelta(days=366 * 200)  # no clock is wrong by more
 _STATEMENT_KINDS: Final = (Kind.CLAIM, Kind.AFFIRM, Kind.END, Kind.DENY)
 
 
@@ -139,6 +143,8 @@ class Writing(Opened):
         with self._lock, self._replica.transaction():
             named = None if event is None else [self._ref(event)]
             statement = statements.ending(entity, predicate, value, said, at, changed, named)
+            if event is not None:
+                self._check_names_its_claim(event, said.scope, statement)
             return self._write(said.scope, Kind.END, statement)
 
     def deny(
@@ -212,11 +218,11 @@ class Writing(Opened):
         with self._lock, self._replica.transaction():
             position = self._telling.position(event)
             old = readable(self._replica.logs.event(position))
-            if not isinstance(old, Statement):
+            if not isinstance(old, Statement) or self._replica.logs.event(position).kind not in _CLAIM_KINDS:
                 raise InvalidInput(f"event {event} is no claim; correct the claim itself, or undo the event")
             scope = self._replica.logs.key_of(position).scope
             given = dict(words_and_bounds)
-            bounds = Bounds(**{name: given.pop(name) for name in list(given) if name in _BOUNDS})
+            bounds = self._inherited(position, old, {n: given.pop(n) for n in list(given) if n in _BOUNDS})
             said = self._words(**{**_UNSAID, "scope": scope, **given})
             if said.scope != scope:
                 raise InvalidInput(f"the claim is in scope {scope!r}; a correction stays in its scope")
@@ -231,14 +237,20 @@ class Writing(Opened):
                 self._now(),
                 [self._replica.logs.ref(position)],
             )
-            if bounds.plain:
-                claim = claim._replace(
-                    form=old.form, start=old.start, start_latest=old.start_latest, stop=old.stop, then=old.then
-                )
-                if old.start is None:
-                    found = self._replica.fold.record_at(position)
-                    claim = claim._replace(start=found[1].start if found else None)
             return self._write(scope, Kind.CLAIM, claim)
+
+    def _inherited(self, position: int, old: Statement, given: dict[str, Any]) -> Bounds:
+        """The bounds of a correction: as given, and where nothing is given those of the claim it corrects."""
+        found = self._replica.fold.record_at(position)
+        assert found is not None
+        bounded = old.stop is not None
+        if not given.keys() & {"since", "changed_on"}:
+            change = old.form == Form.CHANGE and not bounded
+            given["changed_on" if change else "since"] = to_datetime(found[1].start)
+        if bounded and old.stop is not None and not given.keys() & {"until", "valid_to", "expires_at"}:
+            given["valid_to"] = to_datetime(old.stop)
+            given.setdefault("then", "resume" if old.then == Then.RESUME else "vacate")
+        return Bounds(**given)
 
     def undo(
         self, event: str, *, trust: Trust = None, source: Source | str | None = None, reason: str | None = None
@@ -291,7 +303,7 @@ class Writing(Opened):
                 "stale_trust": None if stale_trust is None else statements.trust_of(stale_trust),
                 "then": then,
                 "sensitive": sensitive,
-                "description": description,
+                "description": None if description is None else statements.text("description", description, 8 * 1024),
             }
         )
         name = statements.name("predicate", predicate)
@@ -316,6 +328,8 @@ class Writing(Opened):
             said = self._words(
                 scope=VAULT, trust=None, source=None, observed_at=None, batch=None, reason=reason, zone=None
             )
+            if not isinstance(offset, timedelta) or abs(offset) > CLOCK_ERROR_MAX:
+                raise InvalidInput(f"offset is a timedelta of at most {CLOCK_ERROR_MAX.days} days; pass what to add")
             microseconds = offset // timedelta(microseconds=1)
             payload = ClockNote(
                 log.id, first & SEQ_MASK, until, microseconds, said.trust, None, None, said.extra or None
@@ -361,6 +375,14 @@ class Writing(Opened):
         stands = not same and not definition.many if record.role <= Role.TEMPORARY else same
         return self._telling.belief(slot, rectangle) if stands else None
 
+    def _check_names_its_claim(self, event: str, scope: str, end: Statement) -> None:
+        """Refuse an end that names something else than a claim about its own slot."""
+        position = self._telling.position(event)
+        found = self._replica.fold.record_at(position)
+        slot = None if found is None or found[1].role > Role.TEMPORARY else found[0]
+        if slot is None or slot[1:] != (scope, end.entity, end.predicate):
+            raise InvalidInput(f"event {event} is no claim about {end.entity} {end.predicate}; name one of its claims")
+
     def _ref(self, event: str) -> Ref:
         return self._replica.logs.ref(self._telling.position(event))
 
@@ -372,6 +394,7 @@ class Writing(Opened):
         return scopes[0]
 
 
+_CLAIM_KINDS: Final = (Kind.CLAIM, Kind.AFFIRM)
 _BOUNDS: Final = frozenset(
     {
         *("since", "changed_on", "until", "valid_to", "then", "expires_at", "ttl", "stale_after", "stale_trust"),

@@ -79,7 +79,8 @@ def live_events(events: list[Event]) -> list[Event]:
             c["disputed"] = c.get("disputed", False) or n["trust"] < c["trust"]
     kept = [e for e in kept if e["id"] not in gone]
     alive = {e["id"] for e in kept}
-    return [e for e in kept if e["op"] != "end" or e.get("target") not in known or e["target"] in alive]
+    named = {i for i, e in known.items() if e["op"] in CLAIMS}
+    return [e for e in kept if e["op"] != "end" or e.get("target") not in named or e["target"] in alive]
 
 
 def pieces(claims: list[Event]) -> list[Event]:

@@ -204,6 +204,11 @@ def to_datetime(instant: int) -> datetime | None:
     return _EPOCH + timedelta(microseconds=instant)
 
 
+def shown(instant: int) -> datetime | None:
+    """As :func:`to_datetime`; None also for what lies outside all calendars (a clock that was very wrong)."""
+    return to_datetime(instant) if EARLIEST <= instant <= LATEST else None
+
+
 def iso(instant: int) -> str:
     """RFC 3339 in UTC, with seconds, and with six digits of a second when they are not zero.
 

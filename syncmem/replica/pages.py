@@ -207,7 +207,7 @@ class Pages:
         active, rays, guards = unpack_own(data)
         return Carry(
             tuple((self.record(row, equality), *state) for row, *state in active),
-            tuple(Ray(trust, tuple(strength), device, seen, position) for trust, strength, device, seen, position in rays),
+            tuple(Ray(trust, tuple(strength), *rest) for trust, strength, *rest in rays),
             tuple(self.record(row, equality) for row in guards),
         )
 

@@ -125,7 +125,9 @@ class References:
         assert isinstance(payload, Statement)
         for ref in payload.refs or ():
             target = self._logs.position(ref)
-            if self._logs.holds(target) and self._logs.ref(target).id == ref.id:
+            if not self._logs.holds(target) or self._logs.ref(target).id != ref.id:
+                continue
+            if self._logs.event(target).kind in (Kind.CLAIM, Kind.AFFIRM):
                 return target
         return None
 

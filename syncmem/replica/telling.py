@@ -17,7 +17,7 @@ from syncmem.model.event import (
     Undo,
     readable,
 )
-from syncmem.model.instant import to_datetime
+from syncmem.model.instant import shown, to_datetime
 from syncmem.model.record import (
     DENIED,
     DETACHED,
@@ -155,8 +155,8 @@ class Telling:
             batch=getattr(payload, "batch", None),
             reason=_reason(payload),
             device=self.device_id(replica.logs.key_of(position).device),
-            asserted_at=to_datetime(clock),
-            arrived_at=to_datetime(time[0]) if time else None,
+            asserted_at=shown(clock),
+            arrived_at=shown(time[0]) if time else None,
             known=n,
             status=self.status(position, payload),
             effect="" if slot is None else self._effect(slot, n),
