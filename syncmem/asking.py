@@ -292,7 +292,7 @@ class Asking(Opened):
         logs, n = self._replica.logs, view.n
         if view.folded is not None:
             return view.folded
-        return logs.holds if n is None else lambda position: logs.holds(position) and logs.arrival(position) <= n
+        return Visible(logs.holds if n is None else lambda p: logs.holds(p) and logs.arrival(p) <= n)
 
     def _transaction(self, known_at: When | int, zone: str | tzinfo | None) -> int:
         if isinstance(known_at, int):

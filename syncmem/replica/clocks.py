@@ -40,6 +40,10 @@ class Clocks:
         for position, log, first, last, offset in self._db.execute(sql).fetchall():
             self._notes.setdefault(log, []).append(_Note(self._order(position), first, last, offset))
 
+    def any_notes(self) -> bool:
+        """Whether any clock is known to have been wrong."""
+        return bool(self._notes)
+
     def corrected(self, position: int, hlc: int) -> int:
         """The writer's clock of an event, corrected for known errors."""
         notes = self._notes.get(position >> LOG_SHIFT)
@@ -62,6 +66,15 @@ class Clocks:
             stands = acts(position) and self._may_correct(position, log)
             self._db.execute("UPDATE clock_notes SET stands = ? WHERE position = ?", (int(stands), position))
         self.forget()
+
+    def known_to(self, visible: Callable[[int], bool], acts: Callable[[int], bool]) -> Clocks:
+        """The clocks as they are corrected by the visible notes alone."""
+        limited = Clocks(self._db, self._logs)
+        sql = "SELECT position, log, first, last, offset FROM clock_notes"
+        for position, log, first, last, offset in self._db.execute(sql).fetchall():
+            if visible(position) and acts(position) and self._may_correct(position, log):
+                limited._notes.setdefault(log, []).append(_Note(self._order(position), first, last, offset))
+        return limited
 
     def _may_correct(self, position: int, log: int) -> bool:
         subject = self._logs.by_no[log].key

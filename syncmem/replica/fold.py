@@ -140,10 +140,10 @@ class Fold:
         elif isinstance(payload, ClockNote):
             self._clocks.add(position, payload)
 
-    def record(self, position: int, event: Event, said: Statement, slot: Slot) -> Record:
-        """The record of a statement, its status not yet looked at."""
+    def record(self, position: int, event: Event, said: Statement, slot: Slot, clocks: Clocks | None = None) -> Record:
+        """The record of a statement, its status not yet looked at (``clocks``: other corrections than those known)."""
         log = self._logs.log_of(position)
-        row = settled(position, event.kind, said, self._clocks.corrected(position, event.hlc), log.id)
+        row = settled(position, event.kind, said, (clocks or self._clocks).corrected(position, event.hlc), log.id)
         row[3] = pack(said.value)
         row[10] = self._catalog.source_number(said.source_kind, said.source_id)
         equality = self._catalog.predicate(slot.scope, slot.predicate).equality

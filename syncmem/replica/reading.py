@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from syncmem.model import predicate
-from syncmem.model.event import Frontier, Kind, readable
+from syncmem.model.event import Frontier, Kind, Statement, readable
 from syncmem.model.instant import BEGINNING, FOREVER
 from syncmem.model.liveness import Liveness, denied
 from syncmem.model.predicate import UNDECLARED, Predicate
@@ -28,7 +29,18 @@ from syncmem.replica.replica import Replica
 from syncmem.replica.timelines import NONE_LANE, SINGLE, lane_of, shown_in, spread_over_lanes
 from syncmem.results import Grade
 
-Visible = Callable[[int], bool]
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """Which events are visible, by position; and whether clocks are corrected by visible notes alone."""
+
+    admits: Callable[[int], bool]
+    with_its_clocks: bool = False
+
+    def __call__(self, position: int) -> bool:
+        return self.admits(position)
+
+
 Placed = tuple[bytes, Rectangle]  # lane, rectangle
 
 _COLUMNS: Final = "valid_from, valid_to, value, trust, contested, source, claim"
@@ -179,20 +191,39 @@ class Reading:
         fold = self._replica.fold
         liveness = Liveness(fold.references, visible)
         equality = self.definition(slot, visible).equality
+        settled = self._settled_by(visible, liveness, slot, equality)
         denials = [
-            denial
+            settled(denial)
             for denial in fold.timelines.denials(slot.id, equality)
             if visible(denial.position) and not liveness.status(denial.position) & DEAD
         ]
         fold.references.decide_denials_by(lambda position: self._denied_among(position, slot, equality, denials))
         try:
             return [
-                _judged(record, liveness.status(record.position), denials)
+                _judged(settled(record), liveness.status(record.position), denials)
                 for record in fold.pages.records(slot.id, equality)
                 if visible(record.position)
             ]
         finally:
             fold.references.decide_denials_by(fold.is_denied)
+
+    def _settled_by(
+        self, visible: Visible, liveness: Liveness, slot: Slot, equality: Equality
+    ) -> Callable[[Record], Record]:
+        """How a record is settled: as it is stored, or by the clock notes that were visible."""
+        fold, logs = self._replica.fold, self._replica.logs
+        if not visible.with_its_clocks or not self._replica.clocks.any_notes():
+            return lambda record: record
+        clocks = self._replica.clocks.known_to(visible, liveness.acts)
+
+        def settled(record: Record) -> Record:
+            event = logs.event(record.position)
+            said = readable(event)
+            assert isinstance(said, Statement)
+            anew = fold.record(record.position, event, said, slot, clocks)
+            return anew._replace(key=key(anew.value, equality))
+
+        return settled
 
     def _denied_among(self, position: int, slot: Slot, equality: Equality, standing: list[Record]) -> bool:
         claim = self._replica.fold.record_at(position)
@@ -213,12 +244,13 @@ class Reading:
     def asserted_by(self, clock: int) -> Visible:
         """Visible: events whose corrected clock is at most ``clock``."""
         logs, clocks = self._replica.logs, self._replica.clocks
-        return lambda position: logs.holds(position) and clocks.corrected(position, logs.event(position).hlc) <= clock
+        return Visible(lambda p: logs.holds(p) and clocks.corrected(p, logs.event(p).hlc) <= clock)
 
     def held_by(self, device: bytes, scope: str, time: int) -> tuple[Visible, Grade]:
         """Visible: what another device held at ``time``, by its frontier notes; and how sure that is."""
         held, grade = self._frontier(device, scope, time)
-        return lambda position: 0 < position & SEQ_MASK <= held.get(position >> LOG_SHIFT, 0), grade
+        admits = Visible(lambda p: 0 < p & SEQ_MASK <= held.get(p >> LOG_SHIFT, 0), with_its_clocks=True)
+        return admits, grade
 
     def _frontier(self, device: bytes, scope: str, time: int) -> tuple[dict[int, int], Grade]:
         logs, clocks = self._replica.logs, self._replica.clocks
