@@ -69,6 +69,7 @@ class Meeting(Opened):
     def _receive(self, frames: Iterable[Frame], events_max: int, progress: Progress | None) -> MergeReport:
         events = transactions = 0
         slots: set[int] = set()
+        refused: list[str] = []
         for batch in batches(frames, events_max):
             with self._lock:
                 written = self._replica.receive_batch(batch)
@@ -76,11 +77,12 @@ class Meeting(Opened):
                     events += sum(not self._replica.logs.log_of(p).own for p in written.positions)
                     transactions += 1
                     slots |= {change.slot for change in written.changes}
+                    refused += [str(error) for error in written.refused]
             if progress is not None:
                 progress(events)
         with self._looking():
             named = sorted(self._replica.catalog.slot(number)[1:] for number in slots)
-        return MergeReport(events, transactions, tuple(named))
+        return MergeReport(events, transactions, tuple(named), tuple(dict.fromkeys(refused)))
 
     def export_bundle(self, path: str | os.PathLike[str], *, scopes: Iterable[str] | None = None) -> int:
         """Write all events that may leave this device into a file; how many.

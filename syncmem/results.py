@@ -220,11 +220,13 @@ class MergeReport:
         events: how many events were new.
         transactions: in how many transactions they were taken in.
         slots: (scope, entity, predicate) of the slots that changed.
+        refused: why the events of some logs were not taken in; those of the others were.
     """
 
     events: int
     transactions: int
     slots: tuple[tuple[str, str, str], ...] = ()
+    refused: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON types."""

@@ -375,3 +375,32 @@ def test_async_errors_reach_the_caller_and_closing_twice_is_safe(tmp_path: Path)
         await memory.close()
 
     asyncio.run(story())
+
+
+def test_a_folder_put_back_whole_is_found_out_when_it_meets_another_and_holds_up_nobody(tmp_path: Path) -> None:
+    live, kept = tmp_path / "m.db", tmp_path / "kept"
+    with Memory(live) as one:
+        one.remember("ana", "language", "English")
+    kept.mkdir()
+    for suffix in ("", ".device"):
+        shutil.copyfile(f"{live}{suffix}", kept / f"m.db{suffix}")
+    with Memory(live) as one, Memory(tmp_path / "t.db") as other:
+        one.remember("ana", "language", "Portuguese")
+        other.merge(one)
+    for suffix in ("", ".device"):
+        Path(f"{live}{suffix}").write_bytes((kept / f"m.db{suffix}").read_bytes())
+    with Memory(live) as one, Memory(tmp_path / "t.db") as other, Memory(tmp_path / "u.db") as third:
+        one.remember("ana", "language", "German")  # the place of "Portuguese", which only the other device holds
+        third.remember("rui", "language", "Dutch")
+        one.merge(third)
+        report = other.merge(one)
+        assert "two lives" in report.refused[0]
+        assert [b.value for b in other.beliefs("rui", "language")] == ["Dutch"], "other logs are not held up"
+        assert "two lives" in one.merge(other).refused[0]
+        one.remember("ana", "language", "French")  # a new incarnation
+        other.merge(one)
+        one.merge(other)
+        for memory in (one, other):
+            assert "French" in [b.value for b in memory.beliefs("ana", "language")]
+        assert sorted(b.value for b in other.beliefs("ana", "language")) == ["English", "French", "Portuguese"]
+        assert sorted(b.value for b in one.beliefs("ana", "language")) == ["English", "French", "German"]

@@ -48,8 +48,9 @@ def frames(logs: Logs, known: Mapping[bytes, int], scopes: frozenset[str] | None
         last = log.seq
         pending: list[Event] = []
         first = known.get(log.id, 0) + 1
-        if first > last:
+        if not last:
             continue
+        first = min(first, last)  # where all seems known, the last event shows whether it is the same log
         for _, events in logs.runs(log.no, first - 1):
             pending += events
             while pending and (first + len(pending) - 1 >= last or _fills_block(first, len(pending))):

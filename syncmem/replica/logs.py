@@ -148,8 +148,8 @@ class Logs:
         """
         log = self.introduce(key)
         known = log.seq - first + 1
-        if known == len(events) and head != log.head:
-            raise Forked("another event is held in the same place of the log; both devices must stay, ask their user")
+        if known >= len(events) and head != self.head_at(log, first + len(events) - 1):
+            raise Forked(f"log {log.name} was written by two lives of one device; what each holds stays, write on")
         if known >= len(events):
             return 0
         stored = self.cover(log.no, first)
@@ -159,8 +159,9 @@ class Logs:
                 f"events {log.seq + 1} to {first - 1} of the log are missing; ask the sender for them first"
             )
         if chain_after(log, first + known, events[known:], dict(cover)) != head:
-            kind = Forked if known else BrokenChain
-            raise kind("the events do not lead to the stated head of their log; ask another device for them")
+            if log.seq:
+                raise Forked(f"log {log.name} was written by two lives of one device; what each holds stays, write on")
+            raise BrokenChain("the events do not lead to the stated head of their log; ask another device for them")
         if stored is None:
             self._open_block(log, first, cover)
         self._store(log, first + known, events[known:], cover, tx, head)
@@ -246,12 +247,19 @@ class Logs:
         return self._known_nodes[key]
 
     def head_at(self, log: Log, seq: int) -> bytes:
-        """The chain value after place ``seq``, which ends a block or the log."""
+        """The chain value after place ``seq``: stored for the ends of blocks and of the log, else computed."""
         if seq == log.seq:
             return log.head
         sql = "SELECT opening FROM blocks WHERE log = ? AND block = ?"
-        row = self._db.execute(sql, (log.no, (seq + 1) // salt.BLOCK_EVENTS)).fetchone()
-        return bytes(row[0])
+        ends_block = (seq + 1) % salt.BLOCK_EVENTS == 0
+        block = (seq + ends_block) // salt.BLOCK_EVENTS
+        opening = bytes(self._db.execute(sql, (log.no, block)).fetchone()[0])
+        if ends_block:
+            return opening
+        first = max(block * salt.BLOCK_EVENTS, 1)
+        walker = Log(log.no, log.id, log.key, 0, opening, 0, log.own)
+        events = [self.event(log.position(place)) for place in range(first, seq + 1)]
+        return chain_after(walker, first, events, dict(self.cover(log.no, first) or {}))
 
     def _open_block(self, log: Log, seq: int, cover: salt.Cover) -> None:
         """Store what a block begins with: its salt tree, and the chain value before it."""

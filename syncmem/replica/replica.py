@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from syncmem.codec import pack_flat
 from syncmem.environment import Environment
-from syncmem.errors import Closed, InvalidInput
+from syncmem.errors import Closed, InvalidInput, PeerError
 from syncmem.model.event import Event, Frontier, Kind, Payload, encode, readable
 from syncmem.model.sweep import FOLD_VERSION, TIE_WINDOW
 from syncmem.replica import schema
@@ -36,6 +36,7 @@ class Written(NamedTuple):
     positions: list[int]
     n: int
     changes: list[Change]
+    refused: Sequence[PeerError] = ()  # why the frames of some logs were not taken in
 
 
 class Replica:
@@ -161,22 +162,48 @@ class Replica:
                 yield written
 
     def receive_batch(self, batch: Sequence[Frame]) -> Written | None:
-        """Take in some frames in one transaction; None if all of it was known."""
+        """Take in some frames in one transaction; None if all of it was known.
+
+        A log whose frames are refused holds up no other; the refusals are told in the result.
+
+        Raises:
+            PeerError: everything that was new was refused.
+        """
         if not any(self._is_new(frame) for frame in batch):
             return None
+        refused: dict[bytes, PeerError] = {}
         with self.transaction():
             n = self._last[0] + 1
             arrivals: list[Arrival] = []
             for frame in batch:
-                new = self.logs.receive(frame.key, frame.first, frame.events, frame.cover, frame.head, n)
-                first = self.logs.by_id[frame.key.id].position(frame.first + len(frame.events) - new)
-                fresh = frame.events[len(frame.events) - new :]
-                arrivals += [Arrival(first + offset, event) for offset, event in enumerate(fresh)]
-            return self._finish(n, arrivals + self._notes(n, arrivals)) if arrivals else None
+                if frame.key.id not in refused:
+                    try:
+                        arrivals += self._take_in(frame, n)
+                    except PeerError as error:
+                        refused[frame.key.id] = error
+            if any(log in refused for log in self.logs.by_id if self.logs.by_id[log].own):
+                self._renounce()
+            written = self._finish(n, arrivals + self._notes(n, arrivals)) if arrivals else None
+        if written is None and refused:
+            raise next(iter(refused.values()))
+        return written and written._replace(refused=list(refused.values()))
+
+    def _take_in(self, frame: Frame, n: int) -> list[Arrival]:
+        new = self.logs.receive(frame.key, frame.first, frame.events, frame.cover, frame.head, n)
+        fresh = frame.events[len(frame.events) - new :]
+        first = self.logs.by_id[frame.key.id].position(frame.first + len(frame.events) - new)
+        return [Arrival(first + offset, event) for offset, event in enumerate(fresh)]
+
+    def _renounce(self) -> None:
+        """Another life of this device wrote into its log: what is written from now on belongs to a new incarnation."""
+        self.db.execute("DELETE FROM identity WHERE name = 'incarnation'")
+        self._identity = None
+        self._own_logs.clear()
 
     def _is_new(self, frame: Frame) -> bool:
         log = self.logs.by_id.get(frame.key.id)
-        return log is None or log.seq < frame.first + len(frame.events) - 1
+        last = frame.first + len(frame.events) - 1
+        return log is None or log.seq < last or self.logs.head_at(log, last) != frame.head
 
     def _notes(self, n: int, arrivals: Sequence[Arrival]) -> list[Arrival]:
         """Frontier notes for what a merge brought: one in the own log of each scope; none about notes alone."""
