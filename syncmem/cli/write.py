@@ -64,9 +64,12 @@ def apply_lines(session: Session, file: TextIO) -> None:
     """
     from syncmem.lines import apply
 
+    from syncmem.cli.words import receipt_text
+
     with session.memory() as memory:
-        for receipt in apply(memory, file):
-            _show(session, receipt)
+        receipts = apply(memory, file)
+    told = [receipt.to_dict() for receipt in receipts]
+    session.show(told, lambda: "\n".join(receipt_text(receipt, session.display_zone) for receipt in receipts))
 
 
 @verb("end")
