@@ -14,8 +14,9 @@ from syncmem import statements
 from syncmem.environment import Environment
 from syncmem.errors import InvalidInput
 from syncmem.model.instant import find_zone, parse
+from syncmem.replica import driver
 from syncmem.replica.catalog import Slot
-from syncmem.replica.connection import WAIT_SECONDS
+from syncmem.replica.connection import WAIT_SECONDS, translated
 from syncmem.replica.reading import Reading
 from syncmem.replica.replica import Replica
 from syncmem.replica.telling import Telling
@@ -83,8 +84,11 @@ class Opened:
     def _looking(self) -> Iterator[None]:
         """Reading: with the lock, and with what other processes wrote."""
         with self._lock:
-            self._replica.refresh()
-            yield
+            try:
+                self._replica.refresh()
+                yield
+            except driver.dbapi.Error as error:  # met while rows were fetched
+                raise translated(error) from error
 
     def _moment(self, when: When, zone: str | tzinfo | None = None) -> int:
         """The first instant of what was stated."""

@@ -91,6 +91,11 @@ TRICKY: dict[str, History] = {
         {"value": "B", "observed_at": 6, "valid_from": 6},
         unit=TWO_MINUTES,
     ),
+    "what has aged is closed by what it is tied with then": _claims(
+        {"value": "C", "valid_from": 10, "observed_at": 6},
+        {"value": "A", "observed_at": 5, "trust": 3, "stale_after": 5, "stale_trust": 2},
+        unit=TWO_MINUTES,
+    ),
     "a value is first said while the none before it is taken back": _claims(
         {"value": NONE, "hlc": 7},
         {"value": "B", "hlc": 5, "valid_from": 1, "observed_at": 1},

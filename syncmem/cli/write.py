@@ -62,9 +62,8 @@ def apply_lines(session: Session, file: TextIO) -> None:
       {"verb": "remember", "entity": "ana", "predicate": "home_city", "value": "Lisbon", "since": "2025-04"}
       {"verb": "end", "entity": "ana", "predicate": "employer", "value": "Stripe", "at": "2025-03"}
     """
-    from syncmem.lines import apply
-
     from syncmem.cli.words import receipt_text
+    from syncmem.lines import apply
 
     with session.memory() as memory:
         receipts = apply(memory, file)

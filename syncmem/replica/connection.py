@@ -34,8 +34,13 @@ def translated(error: Exception) -> Exception:
     name = getattr(error, "sqlite_errorname", None) or ""
     for prefix, (kind, advice) in _ADVICE.items():
         if name.startswith(prefix):
-            return kind(f"{error}: {advice}")
+            return kind(f"{error}; {advice}")
+    if isinstance(error, driver.dbapi.DatabaseError) and not isinstance(error, _OUR_FAULT):
+        return Damaged(f"{error}; the file is not as it was left: run 'syncmem doctor --full', or restore a backup")
     return error
+
+
+_OUR_FAULT: Final = (driver.dbapi.IntegrityError, driver.dbapi.ProgrammingError)
 
 
 class Database:

@@ -15,7 +15,7 @@ from typing import Final
 
 from syncmem.codec import pack, unpack
 from syncmem.environment import Environment
-from syncmem.errors import NotCanonical, ReadOnlyFile
+from syncmem.errors import FileError, NotCanonical
 from syncmem.model.event import LogKey
 from syncmem.replica.connection import Database
 from syncmem.replica.driver import MEMORY
@@ -106,4 +106,6 @@ class Identities:
             data = pack([_FORMAT, identity.private, identity.incarnation, file, marks])
             self._environment.disk.write(self._side_path, data)
         except OSError as error:
-            raise ReadOnlyFile(f"{self._side_path} cannot be written ({error}); make its folder writable") from error
+            raise FileError(
+                f"{self._side_path} cannot be written ({error.strerror}); check its folder and the space"
+            ) from error
