@@ -23,11 +23,11 @@ from syncmem.environment import Environment
 from syncmem.meeting import Meeting
 from syncmem.replica.connection import WAIT_SECONDS
 from syncmem.results import Doctor, Notice
+from syncmem.taking_back import TakingBack
 from syncmem.watch import Listener, Subscription, Watch
-from syncmem.writing import Writing
 
 
-class Memory(Writing, Asking, Meeting):
+class Memory(TakingBack, Asking, Meeting):
     """A replica of an assistant's memory in one SQLite file.
 
     Args:

@@ -1,0 +1,154 @@
+"""The verbs that take back: retract, correct, undo, and the correction of a wrong clock."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from datetime import timedelta
+from typing import Any, Final
+
+from syncmem import statements
+from syncmem.errors import InvalidInput, NotFound
+from syncmem.model.event import ClockNote, Form, Kind, Retract, Statement, Then, Undo, Withdraw, readable
+from syncmem.model.instant import to_datetime
+from syncmem.replica.catalog import VAULT
+from syncmem.replica.logs import SEQ_MASK
+from syncmem.results import Receipt, Source
+from syncmem.statements import Bounds, Words
+from syncmem.writing import Trust, Writing
+
+CLOCK_ERROR_MAX: Final = timedelta(days=366 * 200)  # no clock is wrong by more
+_CLAIM_KINDS: Final = (Kind.CLAIM, Kind.AFFIRM)
+_BOUNDS: Final = frozenset(field.name for field in fields(Bounds)) - {"precision"}
+_UNSAID: Final[dict[str, Any]] = dict.fromkeys(("trust", "source", "observed_at", "batch", "reason", "zone"))
+
+
+class TakingBack(Writing):
+    """retract, correct, undo, correct_clock."""
+
+    def retract(
+        self,
+        *events: str,
+        batch: str | None = None,
+        scope: str | None = None,
+        trust: Trust = None,
+        source: Source | str | None = None,
+        reason: str | None = None,
+    ) -> Receipt:
+        """Claims (by id) or a whole batch (by name) were mistakes; what they superseded comes back.
+
+        ``retract(id, ...)`` retracts claims, ends or denials; with ``batch=`` the retraction itself is part of
+        that batch.  ``retract(batch=name)`` withdraws everything of the batch, also what arrives later.
+
+        Raises:
+            NotFound: an event, or anything of the batch, is not known here.
+            InvalidInput: nothing was named, or the events are not all of one scope.
+        """
+        if not events and batch is None:
+            raise InvalidInput("retract names events or a batch; pass event ids, or batch=")
+        said = self._words(
+            scope=scope or VAULT, trust=trust, source=source, observed_at=None, batch=batch, reason=reason, zone=None
+        )
+        if not events:
+            return self._withdraw(said, scope)
+        with self._lock, self._replica.transaction():
+            positions = [self._telling.position(event) for event in events]
+            refs = [self._replica.logs.ref(position) for position in positions]
+            payload = Retract(refs, said.trust, said.source.kind, said.source.id, said.batch, said.extra or None)
+            return self._write(self._one_scope(positions), Kind.RETRACT, payload)
+
+    def _withdraw(self, said: Words, scope: str | None) -> Receipt:
+        assert said.batch is not None
+        with self._lock, self._replica.transaction():
+            sql = "SELECT DISTINCT scope FROM batches WHERE name = ? ORDER BY scope"
+            found = [row[0] for row in self._replica.db.execute(sql, (said.batch,))]
+            wanted = [scope] if scope is not None else found
+            if not wanted:
+                raise NotFound(f"no batch {said.batch!r} is known here; pass scope= to withdraw it before it arrives")
+            payload = Withdraw(said.batch, said.trust, said.source.kind, said.source.id, said.extra or None)
+            return [self._write(each, Kind.WITHDRAW, payload) for each in wanted][-1]
+
+    def correct(self, event: str, value: object, /, **words_and_bounds: Any) -> Receipt:
+        """Replace a claim by a right one, atomically. Takes the arguments of :meth:`remember`.
+
+        What is not said again is taken from the corrected claim: its start, its end, its scope.
+        """
+        with self._lock, self._replica.transaction():
+            position = self._telling.position(event)
+            old = readable(self._replica.logs.event(position))
+            if not isinstance(old, Statement) or self._replica.logs.event(position).kind not in _CLAIM_KINDS:
+                raise InvalidInput(f"event {event} is no claim; correct the claim itself, or undo the event")
+            scope = self._replica.logs.key_of(position).scope
+            given = dict(words_and_bounds)
+            bounds = self._inherited(position, old, {n: given.pop(n) for n in list(given) if n in _BOUNDS})
+            said = self._words(**{**_UNSAID, "scope": scope, **given})
+            if said.scope != scope:
+                raise InvalidInput(f"the claim is in scope {scope!r}; a correction stays in its scope")
+            definition = self._replica.catalog.predicate(scope, old.predicate)
+            claim = statements.claim(
+                old.entity,
+                old.predicate,
+                value,
+                said,
+                bounds,
+                definition,
+                self._now(),
+                [self._replica.logs.ref(position)],
+            )
+            return self._write(scope, Kind.CLAIM, claim)
+
+    def _inherited(self, position: int, old: Statement, given: dict[str, Any]) -> Bounds:
+        """The bounds of a correction: as given, and where nothing is given those of the claim it corrects."""
+        found = self._replica.fold.record_at(position)
+        assert found is not None
+        bounded = old.stop is not None
+        if not given.keys() & {"since", "changed_on"}:
+            change = old.form == Form.CHANGE and not bounded
+            given["changed_on" if change else "since"] = to_datetime(found[1].start)
+        if bounded and old.stop is not None and not given.keys() & {"until", "valid_to", "expires_at"}:
+            given["valid_to"] = to_datetime(old.stop)
+            given.setdefault("then", "resume" if old.then == Then.RESUME else "vacate")
+        return Bounds(**given)
+
+    def undo(
+        self, event: str, *, trust: Trust = None, source: Source | str | None = None, reason: str | None = None
+    ) -> Receipt:
+        """Take back one event: a claim, an end, a retraction, a definition, also another undo."""
+        said = self._words(
+            scope=VAULT, trust=trust, source=source, observed_at=None, batch=None, reason=reason, zone=None
+        )
+        with self._lock, self._replica.transaction():
+            position = self._telling.position(event)
+            ref = self._replica.logs.ref(position)
+            payload = Undo(ref, said.trust, said.source.kind, said.source.id, said.extra or None)
+            return self._write(self._one_scope([position]), Kind.UNDO, payload)
+
+    def correct_clock(
+        self, event: str, offset: timedelta, *, last: str | None = None, reason: str | None = None
+    ) -> Receipt:
+        """Say that a device's clock was wrong: its events from ``event`` (to ``last``) were written ``offset`` later.
+
+        Args:
+            event, last: ids of the first and last event written with the wrong clock (unsaid: to the newest known).
+            offset: what must be added to its clock; negative for a clock that was ahead.
+        """
+        with self._lock, self._replica.transaction():
+            first = self._telling.position(event)
+            log = self._replica.logs.log_of(first)
+            until = self._telling.position(last) & SEQ_MASK if last is not None else log.seq
+            said = self._words(
+                scope=VAULT, trust=None, source=None, observed_at=None, batch=None, reason=reason, zone=None
+            )
+            if not isinstance(offset, timedelta) or abs(offset) > CLOCK_ERROR_MAX:
+                raise InvalidInput(f"offset is a timedelta of at most {CLOCK_ERROR_MAX.days} days; pass what to add")
+            microseconds = offset // timedelta(microseconds=1)
+            payload = ClockNote(
+                log.id, first & SEQ_MASK, until, microseconds, said.trust, None, None, said.extra or None
+            )
+            return self._write(self._one_scope([first]), Kind.CLOCK_NOTE, payload)
+
+    def _one_scope(self, positions: list[int]) -> str:
+        """The scope of events that are named together."""
+        scopes = sorted({self._replica.logs.key_of(position).scope for position in positions})
+        if len(scopes) > 1:
+            raise InvalidInput(f"the events are of several scopes ({', '.join(scopes)}); name those of one at a time")
+        return scopes[0]
