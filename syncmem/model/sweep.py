@@ -86,7 +86,8 @@ class Active:
     def close(self, trust: int, tied: bool = False) -> None:
         """Something of ``trust`` stops it here, if its trust suffices."""
         if trust >= self.trust:
-            self.closed, self.ghost = True, tied and not self.overlay and (self.ghost or not self.closed)
+            contests = tied and not self.overlay and (self.record.aging is None or not self.aged)
+            self.closed, self.ghost = True, contests and (self.ghost or not self.closed)
         if not self.aged and self.record.aging is not None and trust >= self.record.aging[1]:
             self.rest_closed = True
 
