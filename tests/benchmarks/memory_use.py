@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from syncmem import files
-from syncmem.replica.bundle import write_bundle
+from syncmem.replica.bundle import MAGIC, write_bundle
 from tests.benchmarks import material
 from tests.benchmarks.measuring import Row, quantile, ratio_at_most
 from tests.benchmarks.workshop import Workshop
@@ -66,6 +66,6 @@ def _bundle(workshop: Workshop, claims: int, slots: int) -> Path:
     name = "history.bundle"
 
     def build(folder: Path) -> None:
-        files.write_whole(folder / name, lambda file: write_bundle(file, material.frames(shape)))
+        files.write_whole(folder / name, lambda file: write_bundle(file, material.frames(shape)), magic=MAGIC)
 
     return workshop.kept(f"bundle-{shape.name}", build) / name
