@@ -26,7 +26,7 @@ from syncmem.replica.identity import Identities, Identity
 from syncmem.replica.logs import Log, Logs
 from syncmem.replica.rectangles import Change
 
-MERGE_EVENTS: Final = 1_000  # events a merge folds in one transaction: keeps the write lock under 100 ms
+MERGE_EVENTS: Final = 256  # events a merge folds in one transaction: keeps the write lock under 100 ms
 BULK_EVENTS: Final = 20_000  # the same for imports and bootstrap, where nobody waits for the lock
 
 
