@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from syncmem.codec import pack, unpack
 from syncmem.environment import Environment
@@ -40,6 +40,15 @@ class Identity:
         return LogKey(self.device, self.incarnation, scope)
 
 
+class _Side(NamedTuple):
+    """What lies beside the database."""
+
+    private: bytes
+    incarnation: bytes
+    file: str
+    marks: dict[bytes, int]
+
+
 class Identities:
     """Finds or makes the identity of a replica's file."""
 
@@ -54,23 +63,23 @@ class Identities:
 
     def current(self) -> Identity | None:
         """The identity that may go on writing, or None where a new incarnation is due."""
-        stored = self._db.execute("SELECT value FROM identity WHERE name = 'incarnation'").fetchone()
+        rows = dict(self._db.execute("SELECT name, value FROM identity").fetchall())
         side = self._read_side()
-        if stored is None or side is None:
+        if side is None or "device" not in rows or rows.get("incarnation") != side.incarnation:
             return None
-        identity, file = side
-        if identity.incarnation != stored[0] or file != self._environment.disk.identity(self._db.path):
+        if side.file != self._environment.disk.identity(self._db.path):
             return None
         held = {log.id: log.seq for log in self._logs.by_no.values()}
-        behind = any(held.get(log, 0) < seq for log, seq in identity.marks.items())
-        return None if behind else identity
+        if any(held.get(log, 0) < seq for log, seq in side.marks.items()):
+            return None
+        return Identity(side.private, rows["device"], side.incarnation, side.marks)
 
     def begin(self) -> Identity:
         """Open a new incarnation; inside a write transaction. A device that was only restored keeps its key."""
         side = self._read_side()
         randomness = self._environment.randomness
-        here = side is not None and side[1] == self._environment.disk.identity(self._db.path)
-        private = side[0].private if side is not None and here else randomness(KEY_BYTES)
+        here = side is not None and side.file == self._environment.disk.identity(self._db.path)
+        private = side.private if side is not None and here else randomness(KEY_BYTES)
         identity = Identity(private, self._public_key(private), randomness(INCARNATION_BYTES))
         self._db.execute("INSERT OR REPLACE INTO identity VALUES ('incarnation', ?)", (identity.incarnation,))
         self._db.execute("INSERT OR REPLACE INTO identity VALUES ('device', ?)", (identity.device,))
@@ -85,17 +94,15 @@ class Identities:
             identity.marks = own
             self._write_side(identity)
 
-    def _read_side(self) -> tuple[Identity, str] | None:
+    def _read_side(self) -> _Side | None:
         data = self._environment.disk.read(self._side_path) if self._side_path else None
         if data is None:
             return None
         try:
             version, private, incarnation, file, marks = unpack(data)
+            return _Side(private, incarnation, file, dict(marks)) if version == _FORMAT else None
         except (NotCanonical, ValueError, TypeError):
             return None
-        if version != _FORMAT:
-            return None
-        return Identity(private, self._public_key(private), incarnation, dict(marks)), file
 
     def _write_side(self, identity: Identity) -> None:
         if self._side_path is None:

@@ -36,6 +36,11 @@ class Visible:
 
     admits: Callable[[int], bool]
     with_its_clocks: bool = False
+    clock: int | None = None  # where it is a matter of the corrected clock alone: the last one admitted
+
+    def record(self, record: Record) -> bool:
+        """As a call with the record's position, without reading its event where its clock decides."""
+        return self.admits(record.position) if self.clock is None else record.hlc <= self.clock
 
     def __call__(self, position: int) -> bool:
         return self.admits(position)
@@ -195,14 +200,14 @@ class Reading:
         denials = [
             settled(denial)
             for denial in fold.timelines.denials(slot.id, equality)
-            if visible(denial.position) and not liveness.status(denial.position) & DEAD
+            if visible.record(denial) and not liveness.status(denial.position) & DEAD
         ]
         fold.references.decide_denials_by(lambda position: self._denied_among(position, slot, equality, denials))
         try:
             return [
                 _judged(settled(record), liveness.status(record.position), denials)
                 for record in fold.pages.records(slot.id, equality)
-                if visible(record.position)
+                if visible.record(record)
             ]
         finally:
             fold.references.decide_denials_by(fold.is_denied)
@@ -244,7 +249,7 @@ class Reading:
     def asserted_by(self, clock: int) -> Visible:
         """Visible: events whose corrected clock is at most ``clock``."""
         logs, clocks = self._replica.logs, self._replica.clocks
-        return Visible(lambda p: logs.holds(p) and clocks.corrected(p, logs.event(p).hlc) <= clock)
+        return Visible(lambda p: logs.holds(p) and clocks.corrected(p, logs.event(p).hlc) <= clock, clock=clock)
 
     def held_by(self, device: bytes, scope: str, time: int) -> tuple[Visible, Grade]:
         """Visible: what another device held at ``time``, by its frontier notes; and how sure that is."""
