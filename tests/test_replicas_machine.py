@@ -38,7 +38,7 @@ DEVICES = st.integers(0, 3)
 ENTITIES = st.sampled_from(["ana", "ana", "bob"])
 PREDICATES = st.sampled_from(["city", "language"])
 SCOPES = st.sampled_from(["vault", "vault", "vault", "work", "device"])
-VALUES = st.sampled_from(["A", "B", "C", NONE])
+VALUES = st.sampled_from(["A", "B", "C", "a", NONE])  # "A" and "a" are the same where a predicate says so
 TRUSTS = st.sampled_from([90, 90, 50, 30])
 SOURCES = st.sampled_from([None, None, "mail", "chat"])
 BATCHES = st.sampled_from([None, None, None, "import 1", "import 2"])
@@ -217,6 +217,7 @@ class Replicas(RuleBasedStateMachine):
         number=DEVICES,
         predicate=PREDICATES,
         cardinality=st.sampled_from(["single", "single", "many"]),
+        equality=st.sampled_from([None, None, "casefold"]),
         scope=SCOPES,
         trust=TRUSTS,
         batch=BATCHES,
@@ -395,12 +396,14 @@ def assert_as_the_reference(memory: Memory) -> None:
     told = {scope: told_in(memory, scope) for scope in ("vault", "work", "device")}
     rows = memory._replica.db.execute("SELECT id, scope, entity, predicate FROM slots").fetchall()
     for slot in (Slot(*row) for row in rows):
-        live = reference.live_events([reference.prepared(_apart(e, slot)) for e in told[slot.scope]])
+        defined = definition_of(told, slot)
+        same = str.casefold if defined.get("equality") == "casefold" else str
+        live = reference.live_events([reference.prepared(_apart(e, slot, same)) for e in told[slot.scope]])
         ours = [e for e in live if e.get("slot") == slot[1:]]
-        wanted = rows_of(ours, many=is_many(told, slot))
-        assert believed(memory, slot) == wanted, slot
+        wanted = rows_of(ours, many=defined.get("cardinality") != "single")
+        assert believed(memory, slot, same) == wanted, slot
         timeline = memory.timeline(slot.entity, slot.predicate, scope=slot.scope)
-        shown = [[_start(b.valid_from), _end(b.valid_to), "(none)" if b.is_none else b.value] for b in timeline]
+        shown = [[_start(b.valid_from), _end(b.valid_to), same("(none)" if b.is_none else b.value)] for b in timeline]
         assert sorted(shown) == sorted(row[:3] for row in as_answer(wanted)), slot
 
 
@@ -413,14 +416,16 @@ def _end(when: datetime | None) -> float:
     return reference.FOREVER if when is None else from_datetime(when)
 
 
-def _apart(event: reference.Event, slot: Slot) -> reference.Event:
-    """The event with a value that equals none of another slot."""
-    if "slot" not in event or event["slot"] == slot[1:]:
+def _apart(event: reference.Event, slot: Slot, same: Callable[[str], str]) -> reference.Event:
+    """The event with what its value is compared by: one that equals none of another slot."""
+    if "slot" not in event:
         return event
-    return {**event, "value": f"{event['slot']}{event['value']}"}
+    value = Said(same(event["value"]) if event["slot"] == slot[1:] else f"{event['slot']}{event['value']}")
+    value.event = event["id"]
+    return {**event, "value": value}
 
 
-def believed(memory: Memory, slot: Slot) -> list[Row]:
+def believed(memory: Memory, slot: Slot, same: Callable[[str], str]) -> list[Row]:
     """What the table says of a slot, as rows."""
     sql = (
         f"SELECT lane, valid_from, valid_to, value, contested, claim FROM beliefs WHERE slot = ? "
@@ -428,7 +433,7 @@ def believed(memory: Memory, slot: Slot) -> list[Row]:
     )
     lanes: dict[bytes, list[Row]] = {}
     for lane, start, end, value, contested, claim in memory._replica.db.execute(sql, (slot.id,)).fetchall():
-        plain = reference.NONE if value == "null" else value.strip('"')
+        plain = reference.NONE if value == "null" else same(value.strip('"'))
         nameless = value == "null" and lane != b""
         winner = None if nameless else name_of(memory._replica.logs.log_of(claim), claim & SEQ_MASK)
         stop = reference.FOREVER if end == FOREVER else end
@@ -436,15 +441,15 @@ def believed(memory: Memory, slot: Slot) -> list[Row]:
     return without_covered(lanes)
 
 
-def is_many(told: dict[str, list[reference.Event]], slot: Slot) -> bool:
-    """Whether the definition that stands for a slot is many-valued."""
+def definition_of(told: dict[str, list[reference.Event]], slot: Slot) -> dict[str, Any]:
+    """The settings of the definition that stands for a slot."""
     for scope in (slot.scope, "vault"):
         live = reference.live_events([reference.prepared(e) for e in told[scope]])
         found = [e for e in live if e["op"] == "define" and e["predicate"] == slot.predicate]
         if found:
             stands = max(found, key=lambda e: (e["trust"], e["hlc"], e["device"], e["seq"]))
-            return bool(stands["cardinality"] == "many")
-    return True
+            return dict(stands["settings"])
+    return {}
 
 
 def told_in(memory: Memory, scope: str) -> list[reference.Event]:
@@ -503,14 +508,12 @@ def _event(log: Log, seq: int, event: Event) -> reference.Event:
     }
     if isinstance(payload, Statement):
         result |= _said(Kind(event.kind), log.key.scope, payload)
-        result["value"] = Said(result["value"])
-        result["value"].event = result["id"]
     elif isinstance(payload, Retract):
         result["corrects"] = [_name(ref) for ref in payload.refs]
     elif isinstance(payload, Undo):
         result["target"] = _name(payload.ref)
     elif isinstance(payload, Define):
-        result |= {"predicate": payload.predicate, "cardinality": payload.settings["cardinality"]}
+        result |= {"predicate": payload.predicate, "settings": payload.settings}
     elif isinstance(payload, ClockNote):
         result |= {"log": payload.log, "first": payload.first, "last": payload.last, "offset": payload.offset}
     else:
