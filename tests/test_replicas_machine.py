@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -268,6 +269,17 @@ class Replicas(RuleBasedStateMachine):
         self.merge(one, other)
         self.merge(other, one)
         self.merge(one, other)
+
+    @rule(taker=DEVICES, giver=DEVICES, order=st.randoms(use_true_random=False))
+    def logs_arrive_in_any_order(self, taker: int, giver: int, order: Random) -> None:
+        """As a merge, but each log in transactions of its own: what it refers to may still be on its way."""
+        (_, one), (_, other) = self.device(taker), self.device(giver)
+        if one is not other:
+            frames = other.memory._offer(one.memory._replica.version_vector())
+            logs = [list(frames_of_log) for _, frames_of_log in itertools.groupby(frames, lambda frame: frame.key)]
+            order.shuffle(logs)
+            one.memory._receive(itertools.chain(*logs), events_max=1, progress=None)
+            assert one.memory.merge(other.memory).events == 0
 
     @rule(target=bundles, number=DEVICES)
     def export(self, number: int) -> str:

@@ -294,6 +294,18 @@ def test_a_clock_ten_years_ahead_is_corrected_by_an_event_on_all_devices() -> No
     assert phone.line() == laptop.line()
 
 
+@pytest.mark.parametrize("direction", [1, -1])
+def test_a_clock_note_may_arrive_before_the_events_it_speaks_of(direction: int) -> None:
+    laptop, phone, tablet = Desk(1), Desk(2), Desk(3)
+    phone.on("2025-02-09").remember("ana", "home_city", "Berlin")
+    wrong = phone.on("2035-02-10").remember("ana", "home_city", "Bonn")
+    laptop.on("2025-03-10").merge(phone.memory)
+    laptop.on("2025-03-12").correct_clock(wrong.event, timedelta(days=-3652))
+    for frame in list(laptop.memory._offer({}))[::direction]:
+        tablet.memory._receive([frame], events_max=1, progress=None)
+    assert tablet.line() == laptop.line() == [("Berlin", "2025-02-09", "2025-02-10"), ("Bonn", "2025-02-10", None)]
+
+
 def test_an_imprecise_change_covers_its_month_and_is_anchored_at_its_end(desk: Desk) -> None:
     desk.on("2025-03-10").remember("ana", "home_city", "Berlin")
     desk.on("2025-04-05").remember("ana", "home_city", "Lisbon", changed_on="2025-03")

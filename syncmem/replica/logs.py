@@ -208,7 +208,9 @@ class Logs:
         return Ref(log.id, seq, header_hash(header(log.id, seq, self.event(position), value))[:16])
 
     def runs(self, no: int, after: int = 0) -> Iterator[tuple[int, list[Event]]]:
-        """Stored events of one log after place ``after``: (first place, events), in order."""
+        """Stored events of one log after place ``after``: (first place, events), in order; none beyond what is held."""
+        if after >= self.by_no[no].seq:
+            return
         low = no << LOG_SHIFT | after
         if after:
             first, events = self._run_of(low)
