@@ -16,7 +16,7 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 
 from syncmem.environment import Environment, ManualClock, seeded_randomness
-from syncmem.model.event import Kind
+from syncmem.model.event import ClockNote, Kind
 from syncmem.model.instant import FOREVER
 from syncmem.replica.reading import Reading
 from syncmem.replica.replica import Replica
@@ -48,7 +48,17 @@ from tests.strategies import (
     randoms,
     rectangles,
 )
-from tests.world import ENTITY, ORIGIN, PREDICATE, instant, payload_of
+from tests.world import (
+    ENTITY,
+    ORIGIN,
+    PREDICATE,
+    Writer,
+    believed,
+    fresh_replica,
+    instant,
+    payload_of,
+    sorted_keys,
+)
 
 FAR = 10_000  # a tick after everything
 FOREVER_TICK = float("inf")
@@ -397,3 +407,18 @@ def interleaved(ours: list[Event], theirs: list[Event], order: Random) -> list[E
 
 def without_winners(rows: list[Row]) -> list[Row]:
     return [row[:4] for row in rows]
+
+
+@pytest.mark.parametrize("direction", [1, -1])
+def test_a_device_corrects_its_own_clock_also_where_the_note_arrives_first(direction: int) -> None:
+    """The note stands in another log of the device than the claims, and its trust alone would not suffice."""
+    device = sorted_keys(1)[0]
+    claims, notes = Writer(device), Writer(replace(device, incarnation=bytes(16)))
+    for value, hlc in (("A", 5), ("B", 9)):
+        kind, payload = payload_of({"op": "assert", "value": value, "trust": 50, "source": None}, {})
+        claims.write(kind, payload, instant(hlc) or 0)
+    notes.write(Kind.CLOCK_NOTE, ClockNote(claims.key.id, 1, 1, 10 * world.UNIT, 2, None, None, None), instant(10) or 0)
+    replica = fresh_replica()
+    for writer in (claims, notes)[::direction]:
+        list(replica.receive(writer.frames()))
+    assert believed(replica) == [[9, None, "B"], [15, None, "A"]]

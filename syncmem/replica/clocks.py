@@ -19,10 +19,15 @@ USER_TRUST: Final = 90
 
 
 class _Note(NamedTuple):
-    order: tuple[int, int, bytes, int]
+    order: tuple[int, int, bytes, int]  # (trust, position in event order)
+    device: bytes
     first: int
     last: int
     offset: int
+
+    def corrects(self, seq: int, device: bytes) -> bool:
+        """Whether the note is about a place in a log of ``device``, and counts there."""
+        return self.first <= seq <= self.last and (self.device == device or self.order[0] >= USER_TRUST)
 
 
 class Clocks:
@@ -37,8 +42,8 @@ class Clocks:
         """Read the notes that stand anew."""
         self._notes = {}
         sql = "SELECT position, log, first, last, offset FROM clock_notes WHERE stands = 1"
-        for position, log, first, last, offset in self._db.execute(sql).fetchall():
-            self._notes.setdefault(log, []).append(_Note(self._order(position), first, last, offset))
+        for position, log, *about in self._db.execute(sql).fetchall():
+            self._notes.setdefault(log, []).append(self._note(position, about))
 
     def any_notes(self) -> bool:
         """Whether any clock is known to have been wrong."""
@@ -49,40 +54,34 @@ class Clocks:
         notes = self._notes.get(position >> LOG_SHIFT)
         if not notes:
             return hlc
-        seq = position & SEQ_MASK
-        about = [note for note in notes if note.first <= seq <= note.last]
+        seq, device = position & SEQ_MASK, self._logs.log_of(position).device
+        about = [note for note in notes if note.corrects(seq, device)]
         return min(max(hlc + max(about).offset, EARLIEST), LATEST) if about else hlc
 
     def add(self, position: int, note: ClockNote) -> None:
-        """Store a note; :meth:`choose` decides whether it counts."""
+        """Store a note; :meth:`choose` decides whether it stands."""
         row = (position, self._logs.number(note.log), note.first, note.last, note.offset)
         sql = "INSERT OR IGNORE INTO clock_notes (position, log, first, last, offset) VALUES (?, ?, ?, ?, ?)"
         self._db.execute(sql, row)
 
     def choose(self, note: ClockNote, acts: Callable[[int], bool]) -> None:
-        """Decide anew which notes about a log count."""
+        """Decide anew which notes about a log stand: are neither undone nor withdrawn."""
         log = self._logs.number(note.log)
         for (position,) in self._db.execute("SELECT position FROM clock_notes WHERE log = ?", (log,)).fetchall():
-            stands = acts(position) and self._may_correct(position, log)
-            self._db.execute("UPDATE clock_notes SET stands = ? WHERE position = ?", (int(stands), position))
+            self._db.execute("UPDATE clock_notes SET stands = ? WHERE position = ?", (int(acts(position)), position))
         self.forget()
 
     def known_to(self, visible: Callable[[int], bool], acts: Callable[[int], bool]) -> Clocks:
         """The clocks as they are corrected by the visible notes alone."""
         limited = Clocks(self._db, self._logs)
         sql = "SELECT position, log, first, last, offset FROM clock_notes"
-        for position, log, first, last, offset in self._db.execute(sql).fetchall():
-            if visible(position) and acts(position) and self._may_correct(position, log):
-                limited._notes.setdefault(log, []).append(_Note(self._order(position), first, last, offset))
+        for position, log, *about in self._db.execute(sql).fetchall():
+            if visible(position) and acts(position):
+                limited._notes.setdefault(log, []).append(self._note(position, about))
         return limited
 
-    def _may_correct(self, position: int, log: int) -> bool:
-        subject = self._logs.by_no[log].key
-        own = subject is not None and subject.device == self._logs.key_of(position).device
-        return own or self._order(position)[0] >= USER_TRUST
-
-    def _order(self, position: int) -> tuple[int, int, bytes, int]:
-        event = self._logs.event(position)
+    def _note(self, position: int, about: list[int]) -> _Note:
+        event, log = self._logs.event(position), self._logs.log_of(position)
         payload = readable(event)
         assert isinstance(payload, ClockNote)
-        return (payload.trust, event.hlc, self._logs.log_of(position).id, position)
+        return _Note((payload.trust, event.hlc, log.id, position), log.device, *about)
