@@ -5,6 +5,7 @@ Rules: each message ends with the next step; after any of them the replica is as
 * you:       :class:`InvalidInput`, :class:`NotFound`, :class:`SeveralValues`, :class:`Closed`
 * the file:  :class:`FileError` and its kinds
 * the peer:  :class:`PeerError` and its kinds (bytes that came from another device)
+* the way:   :class:`MailboxError` and its kinds (what lies between the devices)
 """
 
 from __future__ import annotations
@@ -72,3 +73,35 @@ class BrokenChain(PeerError):
 
 class Forked(PeerError):
     """Two different events claim the same place in one log."""
+
+
+class Unreadable(PeerError):
+    """Sealed bytes do not open with any key of this device, or were changed on their way."""
+
+
+class NotAMember(PeerError):
+    """The device that signed is not, or no longer, a member of the vault."""
+
+
+class Revoked(SyncmemError):
+    """This device was removed from its vault: what it wrote stays here, nothing more is sent or received."""
+
+
+class MailboxError(SyncmemError):
+    """A mailbox did not do what was asked; what is held here is safe, and the next sync tries again."""
+
+
+class Unreachable(MailboxError):
+    """The mailbox cannot be reached now (no network, no folder, a login page in between)."""
+
+
+class MailboxRefused(MailboxError):
+    """The mailbox answered and refused."""
+
+
+class OverQuota(MailboxRefused):
+    """The mailbox is full or was asked too often; ``retry_after`` says in how many seconds to try again."""
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after

@@ -17,6 +17,7 @@ from enum import IntEnum
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
+from syncmem import labels
 from syncmem.codec import EVENT_BYTES_MAX, pack, pack_flat, unpack
 from syncmem.errors import InvalidInput, NotCanonical
 from syncmem.model.instant import EARLIEST, LATEST
@@ -26,10 +27,6 @@ from syncmem.model.value import decode as value_of_bytes
 ID_BYTES: Final = 16
 LOG_PREFIX_BYTES: Final = 6  # of a log id, in the public names of events
 CHAIN_START: Final = bytes(32)
-LABEL_COMMITMENT: Final = b"syncmem/v1/payload\0"
-LABEL_HEADER: Final = b"syncmem/v1/header\0"
-LABEL_CHAIN: Final = b"syncmem/v1/chain\0"
-LABEL_LOG: Final = b"syncmem/v1/log\0"
 TRUST_MAX: Final = 100
 SEQ_MAX: Final = 2**40 - 1  # a place in a log fits 40 bits beside the log's number
 
@@ -185,22 +182,22 @@ class LogKey:
 
     @property
     def id(self) -> bytes:
-        return sha256(LABEL_LOG + pack([self.device, self.incarnation, self.scope])).digest()[:ID_BYTES]
+        return sha256(labels.LOG + pack([self.device, self.incarnation, self.scope])).digest()[:ID_BYTES]
 
 
 def header(log: bytes, seq: int, event: Event, salt: bytes) -> bytes:
     """The canonical header of an event."""
-    commitment = sha256(LABEL_COMMITMENT + salt + event.payload).digest()
+    commitment = sha256(labels.PAYLOAD + salt + event.payload).digest()
     return pack_flat([log, seq, event.kind, event.hlc, commitment, len(event.payload)])
 
 
 def header_hash(header_bytes: bytes) -> bytes:
-    return sha256(LABEL_HEADER + header_bytes).digest()
+    return sha256(labels.HEADER + header_bytes).digest()
 
 
 def chained(previous: bytes, hashed_header: bytes) -> bytes:
     """The chain value after an event (32 bytes)."""
-    return sha256(LABEL_CHAIN + previous + hashed_header).digest()
+    return sha256(labels.CHAIN + previous + hashed_header).digest()
 
 
 def encode(payload: Payload) -> bytes:

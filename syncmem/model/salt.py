@@ -11,9 +11,10 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Final
 
+from syncmem import labels
+
 BLOCK_EVENTS: Final = 256
 SEED_BYTES: Final = 32
-LABEL_SALT: Final = b"syncmem/v1/salt\0"
 
 Cover = dict[int, bytes]
 
@@ -76,4 +77,4 @@ def _leaf(known: Cover, node: int) -> bytes | None:
 
 
 def _child(parent: bytes, node: int) -> bytes:
-    return sha256(LABEL_SALT + (b"\1" if node & 1 else b"\0") + parent).digest()
+    return sha256(labels.SALT + (b"\1" if node & 1 else b"\0") + parent).digest()
