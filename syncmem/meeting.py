@@ -77,7 +77,7 @@ class Meeting(Opened):
                     events += sum(not self._replica.logs.log_of(p).own for p in written.positions)
                     transactions += 1
                     slots |= {change.slot for change in written.changes}
-                    refused += [str(error) for error in written.refused]
+                    refused += [str(error) for error in written.refused.values()]
             if progress is not None:
                 progress(events)
         with self._looking():

@@ -1,10 +1,11 @@
 """Which events are live: not undone, withdrawn with their batch, retracted, corrected or denied.
 
-Rules, in the order in which they are read: undo first (an undo may itself be undone), then batches
-(which take everything along but undos and withdrawals), then retractions and corrections, then, for
-ends that name a claim, whether that claim is live.  Denials are decided where the records of a slot
-are at hand (:func:`denied`).  Authority: the actor's trust is at least the target's, or both carry
-the same stated source and the same device.  What does not act leaves its target disputed.
+Rules, in the order in which they are read: what a removed device wrote behind its cut never acts; undo
+first (an undo may itself be undone), then batches (which take everything along but undos and
+withdrawals), then retractions and corrections, then, for ends that name a claim, whether that claim is
+live.  Denials are decided where the records of a slot are at hand (:func:`denied`).  Authority: the
+actor's trust is at least the target's, or both carry the same stated source and the same device.  What
+does not act leaves its target disputed.
 
 References are hash pointers, so the recursion below always ends.
 """
@@ -68,6 +69,9 @@ class Links(Protocol):
     def claim_denied(self, position: int) -> bool:
         """Whether a claim is denied."""
 
+    def excluded(self, position: int) -> bool:
+        """Whether the event's device was removed, and it stands behind the cut."""
+
 
 def may_act(actor: Actor, target: Actor) -> bool:
     """Whether ``actor`` has the authority to take ``target`` back."""
@@ -89,6 +93,8 @@ class Liveness:
         if target is None:
             return 0
         flags = self._undone(target) | self._withdrawn(target)
+        if self._links.excluded(position):
+            flags |= WITHDRAWN
         if target.retractable:
             flags |= self._retracted(target)
             claim = self._links.named_claim(position)
@@ -97,8 +103,8 @@ class Liveness:
         return flags
 
     def acts(self, position: int) -> bool:
-        """Whether an event that takes others back stands: neither undone nor withdrawn."""
-        actor = self._links.actor(position)
+        """Whether an event that takes others back stands: neither excluded, undone nor withdrawn."""
+        actor = None if self._links.excluded(position) else self._links.actor(position)
         return actor is not None and not (self._undone(actor) | self._withdrawn(actor)) & (UNDONE | WITHDRAWN)
 
     def _undone(self, target: Actor) -> int:
@@ -127,7 +133,7 @@ class Liveness:
         return result
 
     def _stands(self, position: int) -> bool:
-        actor = self._links.actor(position)
+        actor = None if self._links.excluded(position) else self._links.actor(position)
         return actor is not None and not self._undone(actor) & UNDONE
 
     def _gone(self, claim: int) -> bool:

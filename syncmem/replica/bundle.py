@@ -8,7 +8,7 @@ file that was cut off is refused before anything of its tail is believed.  Nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import IO, Any, Final
@@ -37,13 +37,17 @@ class Frame:
     head: bytes  # the chain value after the last event
 
 
-def frames(logs: Logs, known: Mapping[bytes, int], scopes: frozenset[str] | None = None) -> Iterator[Frame]:
+def frames(
+    logs: Logs, known: Mapping[bytes, int], scopes: frozenset[str] | None = None, only: Set[bytes] | None = None
+) -> Iterator[Frame]:
     """What a peer that holds ``known`` (log id -> last place) lacks, log by log, in order.
 
-    ``scopes`` limits what may leave; None: everything but the scope "device".
+    ``scopes`` limits what may leave, None: everything but the scope "device"; ``only`` these logs, None: all.
     """
     for log in sorted(logs.by_no.values(), key=lambda log: log.id):
         if log.key is None or log.key.scope == DEVICE_SCOPE or (scopes is not None and log.key.scope not in scopes):
+            continue
+        if only is not None and log.id not in only:
             continue
         last = log.seq
         pending: list[Event] = []

@@ -31,6 +31,7 @@ from syncmem.model.value import key
 from syncmem.replica.catalog import Catalog, Slot
 from syncmem.replica.clocks import Clocks
 from syncmem.replica.connection import Database
+from syncmem.replica.cuts import Cuts
 from syncmem.replica.logs import Logs
 from syncmem.replica.pages import Pages, Update
 from syncmem.replica.rectangles import Change, Rectangles
@@ -49,12 +50,13 @@ class Arrival(NamedTuple):
 class Fold:
     """Keeps pages and rectangles in step with the logs."""
 
-    def __init__(self, database: Database, logs: Logs, catalog: Catalog, clocks: Clocks) -> None:
+    def __init__(self, database: Database, logs: Logs, catalog: Catalog, clocks: Clocks, cuts: Cuts) -> None:
         self._db = database
         self._logs = logs
         self._catalog = catalog
         self._clocks = clocks
-        self.references = References(database, logs)
+        self._cuts = cuts
+        self.references = References(database, logs, cuts)
         self.references.decide_denials_by(self.is_denied)
         self.pages = Pages(database, logs)
         self.rectangles = Rectangles(database)
@@ -62,16 +64,19 @@ class Fold:
         self.liveness = Liveness(self.references)
         self._records: dict[int, tuple[Slot, Record]] = {}  # those of the latest arrivals
 
-    def arrive(self, n: int, arrivals: Sequence[Arrival], *, new: bool = False) -> list[Change]:
+    def arrive(
+        self, n: int, arrivals: Sequence[Arrival], *, new: bool = False, recheck: Sequence[int] = ()
+    ) -> list[Change]:
         """Fold events that have just been stored, under transaction number ``n``; what it changed.
 
-        ``new``: they were written just now, so nothing can refer to them yet.
+        ``new``: they were written just now, so nothing can refer to them yet; ``recheck``: positions of events
+        held before whose status is to be looked at again.
         """
         self._records.clear()
         self.rectangles.begin()
         self.pages.discard()
         work: dict[Slot, Work] = {}
-        self._settle_status(self._register(arrivals, work, new), work)
+        self._settle_status([*self._register(arrivals, work, new), *recheck], work)
         changes: list[Change] = []
         while work:
             turned: list[int] = []
@@ -98,6 +103,8 @@ class Fold:
             payload = payload or readable(event)
             if payload is None:
                 continue
+            if self._cuts.excludes(position):
+                recheck.append(position)
             scope = self._logs.key_of(position).scope
             batch = None if isinstance(payload, Withdraw) else getattr(payload, "batch", None)
             if batch is not None:

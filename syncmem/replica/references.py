@@ -24,6 +24,7 @@ from syncmem.model.event import (
 )
 from syncmem.model.liveness import Actor, Relation
 from syncmem.replica.connection import Database
+from syncmem.replica.cuts import Cuts
 from syncmem.replica.logs import Logs
 
 
@@ -42,9 +43,10 @@ def references(kind: int, payload: Payload) -> list[tuple[Relation, Ref]]:
 class References:
     """Reads and writes ``links``, ``batches``, ``members``, ``withdrawals``; looks events up for liveness."""
 
-    def __init__(self, database: Database, logs: Logs) -> None:
+    def __init__(self, database: Database, logs: Logs, cuts: Cuts) -> None:
         self._db = database
         self._logs = logs
+        self.excluded = cuts.excludes  # see :class:`syncmem.model.liveness.Links`
         self._denied: Callable[[int], bool] = lambda position: False
         self.forget()
 
@@ -69,11 +71,10 @@ class References:
         row = (self.batch_number(batch), position, count)
         self._db.execute("INSERT OR REPLACE INTO members VALUES (?, ?, ?)", row)
 
-    def withdraw(self, batch: tuple[str, str], position: int) -> list[int]:
-        """Store a withdrawal; the positions of the batch's members so far."""
+    def withdraw(self, batch: tuple[str, str], position: int) -> None:
+        """Store a withdrawal."""
         number = self.batch_number(batch)
         self._db.execute("INSERT OR IGNORE INTO withdrawals VALUES (?, ?)", (number, position))
-        return self.members(batch)
 
     def batch_number(self, batch: tuple[str, str]) -> int:
         number = self._batches.get(batch)
@@ -95,10 +96,6 @@ class References:
         """Which of ``count`` positions from ``first`` are named by some reference."""
         sql = "SELECT DISTINCT target FROM links WHERE target >= ? AND target < ?"
         return {row[0] for row in self._db.execute(sql, (first, first + count))}
-
-    def is_withdrawn(self, batch: tuple[str, str]) -> bool:
-        """Whether anything withdraws the batch (with or without the authority to)."""
-        return bool(self.withdrawals(batch))
 
     def withdrawals(self, batch: tuple[str, str]) -> Sequence[int]:
         sql = "SELECT position FROM withdrawals WHERE batch = (SELECT id FROM batches WHERE scope = ? AND name = ?)"

@@ -7,20 +7,21 @@ this device's known time.  Not safe for threads: its owner holds a lock around e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from syncmem.codec import pack_flat
 from syncmem.environment import Environment
 from syncmem.errors import Closed, InvalidInput, PeerError
-from syncmem.model.event import Event, Frontier, Kind, Payload, encode, readable
+from syncmem.model.event import Event, Frontier, Kind, LogKey, Payload, encode, readable
 from syncmem.model.sweep import FOLD_VERSION, TIE_WINDOW
 from syncmem.replica import schema
 from syncmem.replica.bundle import DEVICE_SCOPE, Frame, batches, frames
 from syncmem.replica.catalog import Catalog
 from syncmem.replica.clocks import Clocks
 from syncmem.replica.connection import WAIT_SECONDS, Database
+from syncmem.replica.cuts import Cuts
 from syncmem.replica.fold import Arrival, Fold
 from syncmem.replica.identity import Identities, Identity
 from syncmem.replica.logs import Log, Logs
@@ -36,7 +37,7 @@ class Written(NamedTuple):
     positions: list[int]
     n: int
     changes: list[Change]
-    refused: Sequence[PeerError] = ()  # why the frames of some logs were not taken in
+    refused: Mapping[bytes, PeerError] = {}  # log id -> why its frames were not taken in
 
 
 class Replica:
@@ -59,7 +60,9 @@ class Replica:
             self.logs = Logs(self.db)
             self.catalog = Catalog(self.db)
             self.clocks = Clocks(self.db, self.logs)
-            self.fold = Fold(self.db, self.logs, self.catalog, self.clocks)
+            self.cuts = Cuts(self.db, self.logs)
+            self._cut_of: Callable[[LogKey], int | None] = lambda key: None
+            self.fold = Fold(self.db, self.logs, self.catalog, self.clocks, self.cuts)
             self._seen = self.db.data_version()
             self._forget()
             self._identities = Identities(self.db, self.logs, environment, public_key)
@@ -117,7 +120,7 @@ class Replica:
 
     def _forget(self) -> None:
         """Drop what was cached: it may not be what the file says."""
-        for part in (self.logs, self.catalog, self.clocks, self.fold.references, self.fold.timelines):
+        for part in (self.logs, self.catalog, self.clocks, self.cuts, self.fold.references, self.fold.timelines):
             part.forget()
         self._own_logs: dict[str, Log] = {}
         row = self.db.execute("SELECT n, time FROM transactions ORDER BY n DESC LIMIT 1").fetchone()
@@ -169,6 +172,13 @@ class Replica:
         Raises:
             PeerError: everything that was new was refused.
         """
+        written = self.take_in(batch)
+        if written is not None and not written.positions:
+            raise next(iter(written.refused.values()))
+        return written
+
+    def take_in(self, batch: Sequence[Frame]) -> Written | None:
+        """As :meth:`receive_batch`, but raises nothing for what was refused (no positions: all was)."""
         if not any(self._is_new(frame) for frame in batch):
             return None
         refused: dict[bytes, PeerError] = {}
@@ -181,20 +191,22 @@ class Replica:
                         arrivals += self._take_in(frame, n)
                     except PeerError as error:
                         refused[frame.key.id] = error
-            if any(log in refused for log in self.logs.by_id if self.logs.by_id[log].own):
-                self._renounce()
-            written = self._finish(n, arrivals + self._notes(n, arrivals)) if arrivals else None
-        if written is None and refused:
-            raise next(iter(refused.values()))
-        return written and written._replace(refused=list(refused.values()))
+            touched = {self.logs.log_of(arrival.position).id for arrival in arrivals} | refused.keys()
+            if any(log.own and log.id in touched for log in self.logs.by_no.values()):
+                self.renounce()
+            if not arrivals:
+                return Written([], n, [], refused)
+            return self._finish(n, arrivals + self._notes(n, arrivals))._replace(refused=refused)
 
     def _take_in(self, frame: Frame, n: int) -> list[Arrival]:
+        if frame.key.id not in self.logs.by_id:
+            self.cuts.note(frame.key.id, n, self._cut_of(frame.key))
         new = self.logs.receive(frame.key, frame.first, frame.events, frame.cover, frame.head, n)
         fresh = frame.events[len(frame.events) - new :]
         first = self.logs.by_id[frame.key.id].position(frame.first + len(frame.events) - new)
         return [Arrival(first + offset, event) for offset, event in enumerate(fresh)]
 
-    def _renounce(self) -> None:
+    def renounce(self) -> None:
         """Another life of this device wrote into its log: what is written from now on belongs to a new incarnation."""
         self.db.execute("DELETE FROM identity WHERE name = 'incarnation'")
         self._identity = None
@@ -226,9 +238,11 @@ class Replica:
     def _append(self, log: Log, events: Sequence[Event], n: int) -> int:
         return self.logs.append(log, events, n, self.environment.randomness)
 
-    def _finish(self, n: int, arrivals: Sequence[Arrival], *, new: bool = False) -> Written:
+    def _finish(
+        self, n: int, arrivals: Sequence[Arrival], *, new: bool = False, recheck: Sequence[int] = ()
+    ) -> Written:
         """Fold what was stored and record the transaction."""
-        changes = self.fold.arrive(n, arrivals, new=new)
+        changes = self.fold.arrive(n, arrivals, new=new, recheck=recheck)
         own = [event.hlc for position, event, _ in arrivals if self.logs.log_of(position).own]
         wall = own[-1] if own else self.environment.clock.now()
         if wall < self._last[1]:
@@ -281,13 +295,15 @@ class Replica:
 
     # -- publishing ---------------------------------------------------------------------------------
 
-    def frames(self, known: dict[bytes, int], scopes: frozenset[str] | None = None) -> Iterator[Frame]:
+    def frames(
+        self, known: dict[bytes, int], scopes: frozenset[str] | None = None, logs: Set[bytes] | None = None
+    ) -> Iterator[Frame]:
         """What a peer that holds ``known`` lacks; the high-water mark is written before anything leaves."""
         self.check_committed()
         self.refresh()
         if self._identity is not None:
             self._identities.mark_published(self._identity)
-        return frames(self.logs, known, scopes)
+        return frames(self.logs, known, scopes, logs)
 
     def check_committed(self) -> None:
         """Refuse to let events out that are not durable yet: they could be rolled back and their places used again."""
@@ -301,6 +317,24 @@ class Replica:
             for log in self.logs.by_no.values()
             if log.seq and log.key is not None and log.key.scope != DEVICE_SCOPE
         }
+
+    # -- removed devices ------------------------------------------------------------------------------
+
+    def govern(self, cut_of: Callable[[LogKey], int | None]) -> None:
+        """Ask the vault where a log stops to count (None: it does not)."""
+        self._cut_of = cut_of
+
+    def recut(self) -> Written | None:
+        """Ask the vault anew about every log; what that changed. Inside a write transaction."""
+        n = self._last[0] + 1
+        positions: list[int] = []
+        for log in self.logs.by_no.values():
+            if log.key is not None:
+                before, after = self.cuts.of(log.id), self._cut_of(log.key)
+                if before != after and self.cuts.note(log.id, n, after):
+                    least = min(log.seq if cut is None else cut for cut in (before, after))
+                    positions += [log.position(seq) for seq in range(least + 1, log.seq + 1)]
+        return self._finish(n, [], recheck=positions) if positions else None
 
     # -- clocks and rebuilding ------------------------------------------------------------------------
 
@@ -332,7 +366,7 @@ class Replica:
             try:
                 for (n,) in self.db.execute("SELECT n FROM transactions ORDER BY n").fetchall():
                     self.logs.replayed = n
-                    self.fold.arrive(n, self._arrivals_of(n))
+                    self.fold.arrive(n, self._arrivals_of(n), recheck=self.cuts.moved_in(n))
             finally:
                 self.logs.replayed = None
 

@@ -20,6 +20,11 @@ folded again.  Times are microseconds since 1970 UTC; ``-2**62`` and ``2**62`` s
 ``definitions``    every definition of a predicate; ``predicates`` holds the ones that stand
 ``clock_notes``    known clock errors
 ``sources``        (kind, id) pairs that claims name
+``slot_digests``   of each slot what is believed, as one number; ``belief_digests`` hold their sums by scope
+``statements``     the roster: who belongs to the vault
+``cuts``           where the logs of removed devices stop to count, since which transaction
+``addresses``      where the vault's mailboxes are; ``mailboxes``, ``streams``, ``blobs`` and ``holdings``: what is
+                   known of each, and what waits to be sent; ``reports``: what other devices said they hold
 =================  =======================================================================================
 
 Views for reading with any SQLite tool: ``current_beliefs``, ``belief_history``, ``superseded_by``, ``arrivals``.
@@ -83,11 +88,33 @@ CREATE TABLE clock_notes (
     offset INTEGER NOT NULL, stands INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE sources (id INTEGER PRIMARY KEY, kind TEXT, name TEXT);
 CREATE UNIQUE INDEX sources_pair ON sources (coalesce(kind, ''), coalesce(name, ''));
+CREATE TABLE slot_digests (slot INTEGER PRIMARY KEY, scope TEXT NOT NULL, digest BLOB NOT NULL);
+CREATE TABLE belief_digests (scope TEXT PRIMARY KEY, digest BLOB NOT NULL, n INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
+_VAULT_TABLES: Final = """
+CREATE TABLE statements (id BLOB PRIMARY KEY, wire BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE cuts (log BLOB, n INTEGER, seq INTEGER, PRIMARY KEY (log, n)) WITHOUT ROWID;
+CREATE TABLE addresses (address TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE mailboxes (
+    no INTEGER PRIMARY KEY, address TEXT NOT NULL, scope TEXT NOT NULL, id BLOB NOT NULL, epoch BLOB,
+    reported BLOB NOT NULL DEFAULT x'', wanted BLOB NOT NULL DEFAULT x'', success INTEGER, trouble TEXT,
+    UNIQUE (address, id));
+CREATE TABLE streams (
+    mailbox INTEGER, stream BLOB, cursor INTEGER NOT NULL, PRIMARY KEY (mailbox, stream)) WITHOUT ROWID;
+CREATE TABLE blobs (
+    mailbox INTEGER NOT NULL, stream BLOB NOT NULL, counter INTEGER NOT NULL, digest BLOB NOT NULL,
+    state INTEGER NOT NULL, contents BLOB NOT NULL, reason TEXT, blob BLOB, UNIQUE (mailbox, stream, counter));
+CREATE INDEX blobs_to_do ON blobs (mailbox, state) WHERE state <> 1;
+CREATE TABLE holdings (mailbox INTEGER, what BLOB, seq INTEGER NOT NULL, PRIMARY KEY (mailbox, what)) WITHOUT ROWID;
+CREATE TABLE reports (
+    device BLOB, scope TEXT, events BLOB NOT NULL, beliefs BLOB NOT NULL, seen INTEGER NOT NULL, verified INTEGER,
+    frontier BLOB, diverged INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (device, scope)) WITHOUT ROWID;
 """
 
 DERIVED_TABLES: Final = (
     *("slots", "pages", "beliefs", "denials", "links", "batches", "members", "withdrawals", "definitions"),
-    *("predicates", "clock_notes", "sources"),
+    *("predicates", "clock_notes", "sources", "slot_digests", "belief_digests"),
 )
 
 
@@ -166,7 +193,7 @@ def _migrations() -> Any:
 
     @steps()
     def first_tables(db: Any) -> None:
-        for statement in (_TABLES + _VIEWS).split(";\n"):
+        for statement in (_TABLES + _VAULT_TABLES + _VIEWS).split(";\n"):
             if statement.strip():
                 db.execute(statement)
 

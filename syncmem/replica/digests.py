@@ -1,0 +1,100 @@
+"""Digests of a scope: which events are held, and what is believed. Two devices with the same events show the same.
+
+Rules: the event digest is the hash of the scope's heads; the belief digest is a sum over the current
+rectangles, so that it is kept by what changed: only slots touched since the last question are looked at again.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Final, NamedTuple
+
+from syncmem.codec import pack_flat, unpack
+from syncmem.model.instant import FOREVER
+from syncmem.replica.connection import Database
+from syncmem.replica.logs import Logs
+
+DIGEST_BYTES: Final = 32
+_MODULUS: Final = 2**256
+_NONE: Final = bytes(DIGEST_BYTES)
+_TOUCHED_BYTES_MAX: Final = 2**30  # our own bytes
+
+
+class ScopeDigests(NamedTuple):
+    """32 bytes each."""
+
+    events: bytes
+    beliefs: bytes
+
+
+class Digests:
+    """Reads and writes the tables ``slot_digests`` and ``belief_digests``."""
+
+    def __init__(self, database: Database, logs: Logs) -> None:
+        self._db = database
+        self._logs = logs
+
+    def of(self, scope: str) -> ScopeDigests:
+        """The digests of a scope as it is now; inside a write transaction."""
+        return ScopeDigests(self.events(scope), self._beliefs(scope))
+
+    def events(self, scope: str) -> bytes:
+        """The hash of the sorted heads of a scope's logs."""
+        logs = [log for log in self._logs.by_no.values() if log.seq and log.key is not None and log.key.scope == scope]
+        heads = sorted([log.id, log.seq, log.head] for log in logs)
+        return sha256(pack_flat(heads)).digest()
+
+    def _beliefs(self, scope: str) -> bytes:
+        self._catch_up()
+        row = self._db.execute("SELECT digest FROM belief_digests WHERE scope = ?", (scope,)).fetchone()
+        return bytes(row[0]) if row else _NONE
+
+    def _catch_up(self) -> None:
+        """Look again at the slots that transactions have touched since."""
+        row = self._db.execute("SELECT max(n) FROM belief_digests").fetchone()
+        since = row[0] or 0
+        sql = "SELECT n, touched FROM transactions WHERE n > ? ORDER BY n"
+        touched: set[int] = set()
+        latest = since
+        for latest, slots in self._db.execute(sql, (since,)).fetchall():  # noqa: B007  the last one is used
+            touched.update(unpack(slots, bytes_max=_TOUCHED_BYTES_MAX))
+        if latest == since:
+            return
+        moved: dict[str, int] = {}
+        for slot in sorted(touched):
+            self._look_again(slot, moved)
+        for scope, change in moved.items():
+            self._move(scope, change)
+        self._db.execute("INSERT OR IGNORE INTO belief_digests VALUES ('', ?, 0)", (_NONE,))
+        self._db.execute("UPDATE belief_digests SET n = ?", (latest,))
+
+    def _look_again(self, slot: int, moved: dict[str, int]) -> None:
+        """Add the change of one slot's digest to its scope's."""
+        row = self._db.execute("SELECT scope, digest FROM slot_digests WHERE slot = ?", (slot,)).fetchone()
+        named = self._db.execute("SELECT scope, entity, predicate FROM slots WHERE id = ?", (slot,)).fetchone()
+        scope = named[0] if named else row[0] if row else None
+        if scope is None:
+            return
+        before = int.from_bytes(row[1], "big") if row else 0
+        after = self._of_slot(slot, named[1], named[2]) if named else 0
+        if after:
+            values = (slot, scope, after.to_bytes(DIGEST_BYTES, "big"))
+            self._db.execute("INSERT OR REPLACE INTO slot_digests VALUES (?, ?, ?)", values)
+        elif row:
+            self._db.execute("DELETE FROM slot_digests WHERE slot = ?", (slot,))
+        moved[scope] = moved.get(scope, 0) + after - before
+
+    def _of_slot(self, slot: int, entity: str, predicate: str) -> int:
+        sql = (
+            "SELECT lane, valid_from, valid_to, value, trust, contested FROM beliefs "
+            f"WHERE slot = ? AND known_to = {FOREVER}"
+        )
+        rows = self._db.execute(sql, (slot,)).fetchall()
+        hashes = (sha256(pack_flat([entity, predicate, *row])).digest() for row in rows)
+        return sum(int.from_bytes(value, "big") for value in hashes) % _MODULUS
+
+    def _move(self, scope: str, change: int) -> None:
+        row = self._db.execute("SELECT digest FROM belief_digests WHERE scope = ?", (scope,)).fetchone()
+        digest = (int.from_bytes(row[0], "big") if row else 0) + change
+        values = (scope, (digest % _MODULUS).to_bytes(DIGEST_BYTES, "big"))
+        self._db.execute("INSERT OR REPLACE INTO belief_digests VALUES (?, ?, 0)", values)
