@@ -68,7 +68,18 @@ class NotCanonical(PeerError, ValueError):
 
 
 class BrokenChain(PeerError):
-    """Events do not continue the log that they claim to belong to."""
+    """Events do not continue the log that they claim to belong to.
+
+    ``missing_after``: the last place that is held, where only events between are missing.
+    """
+
+    def __init__(self, message: str, missing_after: int | None = None) -> None:
+        super().__init__(message)
+        self.missing_after = missing_after
+
+
+class BadSignature(PeerError):
+    """The head of a log is not signed by the device that the log belongs to."""
 
 
 class Forked(PeerError):

@@ -13,9 +13,10 @@ from typing import Final
 from syncmem import files, statements
 from syncmem.codec import pack_flat
 from syncmem.errors import InvalidInput
+from syncmem.model.frame import Frame
 from syncmem.model.instant import FOREVER, shown
 from syncmem.opened import Opened
-from syncmem.replica.bundle import DEVICE_SCOPE, MAGIC, Frame, batches, read_bundle, write_bundle
+from syncmem.replica.bundle import DEVICE_SCOPE, MAGIC, batches, read_bundle, write_bundle
 from syncmem.replica.replica import BULK_EVENTS, MERGE_EVENTS
 from syncmem.results import MergeReport
 

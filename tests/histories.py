@@ -29,8 +29,8 @@ from syncmem import Environment, ManualClock, Memory
 from syncmem.environment import seeded_randomness
 from syncmem.model import salt
 from syncmem.model.event import CHAIN_START, chained, header, header_hash
+from syncmem.model.frame import Frame
 from syncmem.model.instant import from_datetime, parse, to_datetime
-from syncmem.replica.bundle import Frame
 
 Row = dict[str, Any]
 MODES = ("in-order", "shuffle", "reverse", "offline", "dup")

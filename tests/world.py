@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Any
 
+from syncmem import labels
 from syncmem.environment import Environment, ManualClock, seeded_randomness
 from syncmem.model import salt
 from syncmem.model.event import (
@@ -28,18 +29,19 @@ from syncmem.model.event import (
     Withdraw,
     chained,
     encode,
+    head_words,
     header,
     header_hash,
 )
+from syncmem.model.frame import Frame, fitting
 from syncmem.model.instant import FOREVER
-from syncmem.replica.bundle import Frame
-from syncmem.replica.logs import blocks
 from syncmem.replica.replica import Replica
-from syncmem.seal.keys import public_key
+from syncmem.seal.keys import public_key, sign
 
 UNIT = 86_400_000_000  # a tick of the cases is a day
 ORIGIN = 1_577_836_800_000_000  # 2020-01-01
 ENTITY, PREDICATE = "person:ana", "home_city"
+SEEDS: dict[bytes, bytes] = {}  # device public key -> its seed, of all devices made here
 
 
 def instant(tick: int | None) -> int | None:
@@ -48,9 +50,11 @@ def instant(tick: int | None) -> int | None:
 
 def sorted_keys(count: int, scope: str = "vault") -> list[LogKey]:
     """Log keys in the order of their ids."""
-    keys = [
-        LogKey(sha256(b"device %d" % n).digest(), sha256(b"born %d" % n).digest()[:16], scope) for n in range(count)
-    ]
+    keys = []
+    for number in range(count):
+        seed = sha256(b"device %d" % number).digest()
+        SEEDS[public_key(seed)] = seed
+        keys.append(LogKey(public_key(seed), sha256(b"born %d" % number).digest()[:16], scope))
     return sorted(keys, key=lambda key: key.id)
 
 
@@ -78,12 +82,19 @@ class Writer:
         return Ref(self.key.id, seq, hashed[:16])
 
     def frames(self, after: int = 0, until: int | None = None) -> list[Frame]:
-        """Events after one place up to another, cut at blocks."""
+        """Events after one place up to another, signed at the end of each frame."""
         until = len(self.events) if until is None else until
-        return [
-            Frame(self.key, first, part, self.cover(first), self.heads[first + len(part) - 1])
-            for first, part in blocks(after + 1, self.events[after:until])
-        ]
+        made, first = [], after + 1
+        for count in fitting(first, self.events[after:until]):
+            made.append(self.frame(first, count))
+            first += count
+        return made
+
+    def frame(self, first: int, count: int) -> Frame:
+        last, part = first + count - 1, self.events[first - 1 : first + count - 1]
+        words = head_words(self.key.id, last, self.heads[last])
+        signature = sign(SEEDS[self.key.device], labels.HEAD, words)
+        return Frame(self.key, first, part, self.cover(first), self.heads[last], signature)
 
 
 def writers_of(events: Iterable[dict[str, Any]], *, many: bool = False, define: bool = True) -> dict[str, Writer]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from syncmem.cli import care, demo, read, shell, write
+from syncmem.cli import care, demo, read, relay, shell, write
 from syncmem.cli.session import EXIT_CODES, shared_options
 from syncmem.cli.session import report as report_error
 from syncmem.errors import SyncmemError
@@ -22,6 +22,7 @@ SECTIONS: Final[tuple[tuple[str, Sequence[click.Command]], ...]] = (
         (read.believe, read.timeline, read.history, read.why, read.contested, read.entities, read.predicates),
     ),
     ("Between devices", (care.merge, care.export_bundle, care.import_bundle)),
+    ("Serve", (relay.relay,)),
     ("Care", (care.backup, care.restore, care.doctor, care.rebuild, shell.completion)),
 )
 

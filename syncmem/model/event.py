@@ -172,6 +172,14 @@ class Event:
     payload: bytes
 
 
+ERASED: Final = 0  # the kind of what is left of an event whose payload and salt are gone; stands in no header
+
+
+def erased(hashed_header: bytes) -> Event:
+    """What is left of an erased event: its header's hash, over which the chain goes."""
+    return Event(ERASED, 0, hashed_header)
+
+
 @dataclass(frozen=True, slots=True)
 class LogKey:
     """What a log is: device public key, incarnation and scope; its id is their hash."""
@@ -198,6 +206,11 @@ def header_hash(header_bytes: bytes) -> bytes:
 def chained(previous: bytes, hashed_header: bytes) -> bytes:
     """The chain value after an event (32 bytes)."""
     return sha256(labels.CHAIN + previous + hashed_header).digest()
+
+
+def head_words(log: bytes, seq: int, head: bytes) -> bytes:
+    """What a device signs of its log (see :data:`syncmem.labels.HEAD`)."""
+    return pack_flat([log, seq, head])
 
 
 def encode(payload: Payload) -> bytes:

@@ -1,40 +1,27 @@
 """Event bundles: the events of a replica as one stream of frames, and as a file.
 
-Rules: a frame holds consecutive events of one log inside one block of 256, what proves them (salts and
-the chain value after them), and the key of the log.  The last frame of a file counts the others, so a
-file that was cut off is refused before anything of its tail is believed.  Nothing of the scope
-"device" ever enters a frame.
+Rules: frames end where the log's device has signed, so every one proves itself, whoever passes it on.  The
+last piece of a file counts the others, so a file that was cut off is refused before anything of its tail
+is believed.  Nothing of the scope "device" ever enters a frame.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Set
 from hashlib import sha256
 from typing import IO, Any, Final
 
-from syncmem.codec import EVENT_BYTES_MAX, FRAME_BYTES_MAX, pack, unpack
+from syncmem.codec import pack, unpack
 from syncmem.errors import NotCanonical
 from syncmem.model.event import Event, LogKey
-from syncmem.model.salt import BLOCK_EVENTS, Cover
-from syncmem.replica.logs import Logs, blocks, read_cover
+from syncmem.model.frame import Frame
+from syncmem.replica.logs import Log, Logs
+from syncmem.wire.frames import FRAME_INFLATED_MAX, frame_bytes, read_frame
 
 DEVICE_SCOPE: Final = "device"  # claims that never leave the device
 MAGIC: Final = b"syncmem bundle 1\n"
-FRAME_MAX: Final = BLOCK_EVENTS * EVENT_BYTES_MAX  # a whole block of the largest events
 _LENGTH_BYTES: Final = 4
 _END: Final = "end"
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """Consecutive events of one log, with what proves them."""
-
-    key: LogKey
-    first: int
-    events: Sequence[Event]
-    cover: Cover
-    head: bytes  # the chain value after the last event
 
 
 def frames(
@@ -49,26 +36,24 @@ def frames(
             continue
         if only is not None and log.id not in only:
             continue
-        last = log.seq
-        pending: list[Event] = []
-        first = known.get(log.id, 0) + 1
-        if not last:
-            continue
-        first = min(first, last)  # where all seems known, the last event shows whether it is the same log
-        for _, events in logs.runs(log.no, first - 1):
-            pending += events
-            while pending and (first + len(pending) - 1 >= last or _fills_block(first, len(pending))):
-                count = min(len(pending), BLOCK_EVENTS - first % BLOCK_EVENTS)
-                cover = logs.cover(log.no, first)
-                assert cover is not None, "every stored event has its block"
-                head = logs.head_at(log, first + count - 1)
-                yield Frame(log.key, first, pending[:count], cover, head)
-                del pending[:count]
-                first += count
+        if log.seq:
+            # Where all seems known, the last event shows whether it is the same log.
+            yield from _frames_of(logs, log, log.key, min(known.get(log.id, 0) + 1, log.seq))
 
 
-def _fills_block(first: int, count: int) -> bool:
-    return count >= BLOCK_EVENTS - first % BLOCK_EVENTS
+def _frames_of(logs: Logs, log: Log, key: LogKey, first: int) -> Iterator[Frame]:
+    """The events of one log from a place on, cut where its device has signed."""
+    pending: list[Event] = []
+    runs = logs.runs(log.no, first - 1)
+    for last, signature in logs.signed(log, first):
+        count = last - first + 1
+        while len(pending) < count:
+            pending += next(runs)[1]
+        cover = logs.cover(log.no, first)
+        assert cover is not None, "every stored event has its block"
+        yield Frame(key, first, pending[:count], cover, logs.head_at(log, last), signature)
+        del pending[:count]
+        first = last + 1
 
 
 def batches(incoming: Iterable[Frame], events_max: int) -> Iterator[list[Frame]]:
@@ -83,47 +68,6 @@ def batches(incoming: Iterable[Frame], events_max: int) -> Iterator[list[Frame]]
             batch, count = [], 0
     if batch:
         yield batch
-
-
-def frame_bytes(frame: Frame) -> bytes:
-    """A frame as canonical bytes."""
-    return pack(
-        [
-            [frame.key.device, frame.key.incarnation, frame.key.scope],
-            frame.first,
-            [[event.kind, event.hlc, event.payload] for event in frame.events],
-            [[node, value] for node, value in sorted(frame.cover.items())],
-            frame.head,
-        ]
-    )
-
-
-def read_frame(data: bytes) -> Frame:
-    """The frame of canonical bytes.
-
-    Raises:
-        NotCanonical: the bytes are no well-formed frame.
-    """
-    try:
-        (device, incarnation, scope), first, events, nodes, head = unpack(data, bytes_max=FRAME_MAX)
-        frame = Frame(LogKey(device, incarnation, scope), first, [Event(*e) for e in events], read_cover(nodes), head)
-    except (ValueError, TypeError) as error:
-        raise NotCanonical(f"not a frame of events ({error}); ask the sender for it again") from error
-    _check(frame)
-    return frame
-
-
-def _check(frame: Frame) -> None:
-    """Refuse a frame whose parts have wrong types or sizes, or which crosses a block."""
-    key = frame.key
-    typed = [(key.device, bytes), (key.incarnation, bytes), (key.scope, str), (frame.first, int), (frame.head, bytes)]
-    typed += [pair for e in frame.events for pair in ((e.kind, int), (e.hlc, int), (e.payload, bytes))]
-    if any(type(value) is not wanted for value, wanted in typed):
-        raise NotCanonical("a part of the frame has a wrong type; ask the sender for it again")
-    inside = frame.first >= 1 and list(blocks(frame.first, frame.events))[1:] == []
-    sized = all(len(event.payload) <= EVENT_BYTES_MAX and 0 <= event.hlc < 2**62 for event in frame.events)
-    if not frame.events or not inside or not sized or key.scope == DEVICE_SCOPE or len(frame.head) != 32:
-        raise NotCanonical("the frame breaks a rule of its format; ask the sender for it again")
 
 
 def write_bundle(file: IO[bytes], content: Iterable[Frame]) -> int:
@@ -148,7 +92,10 @@ def read_bundle(file: IO[bytes]) -> Iterator[Frame]:
     """
     _check_whole(file)
     for data in _pieces(file):
-        yield read_frame(data)
+        frame = read_frame(data)
+        if frame.key.scope == DEVICE_SCOPE:
+            raise NotCanonical('a frame of the scope "device", which never leaves one; ask the sender to check it')
+        yield frame
 
 
 def _check_whole(file: IO[bytes]) -> None:
@@ -172,7 +119,7 @@ def _pieces(file: IO[bytes], *, with_end: bool = False) -> Iterator[bytes]:
         raise NotCanonical("the file is no syncmem bundle; export one with 'syncmem export'")
     while length := file.read(_LENGTH_BYTES):
         size = int.from_bytes(length, "big")
-        data = file.read(size) if size <= FRAME_MAX + FRAME_BYTES_MAX else b""
+        data = file.read(size) if size <= FRAME_INFLATED_MAX else b""
         if len(data) != size:
             raise NotCanonical("the bundle was cut off on its way; ask for a new copy")
         if with_end or data[1:5] != pack(_END):

@@ -1,7 +1,8 @@
 """The logs of a replica: appending own events, taking in those of others, reading them back.
 
-Rules: events are only ever added; a place in a log is never used twice; what other devices wrote is
-kept byte for byte; the chain of every log can be recomputed from what is stored.
+Rules: events are only ever added; a place in a log is never used twice; what other devices wrote is kept
+byte for byte; every head is signed by its log's device in the transaction that stores it; the chain of
+every log can be recomputed from what is stored.
 A run is a row of consecutive events that arrived together, so its transaction is their arrival.
 """
 
@@ -11,12 +12,28 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from syncmem import labels
 from syncmem.codec import pack, pack_flat, unpack_own
-from syncmem.errors import BrokenChain, Damaged, Forked, NotFound
+from syncmem.errors import BadSignature, BrokenChain, Damaged, Forked, NotFound
 from syncmem.model import salt
-from syncmem.model.event import CHAIN_START, LOG_PREFIX_BYTES, Event, LogKey, Ref, chained, header, header_hash
+from syncmem.model.event import (
+    CHAIN_START,
+    ERASED,
+    LOG_PREFIX_BYTES,
+    Event,
+    LogKey,
+    Ref,
+    chained,
+    head_words,
+    header,
+    header_hash,
+)
+from syncmem.model.frame import FRAME_PAYLOAD_MAX, Frame, fitting, payload_bytes
 from syncmem.model.record import LOG_SHIFT
 from syncmem.replica.connection import Database
+from syncmem.seal.keys import verify
+
+Sign = Callable[[bytes], bytes]  # head words -> the device's signature
 
 SEQ_MASK: Final = 2**LOG_SHIFT - 1
 _CACHED_RUNS: Final = 64
@@ -34,6 +51,8 @@ class Log:
     head: bytes
     clock: int
     own: bool
+    signature: bytes = b""  # of the head, by the log's device
+    open_bytes: int = 0  # of payloads since the last place whose signature was kept
     name: str = ""  # the start of its id, in the public names of its events
 
     @property
@@ -60,7 +79,9 @@ class Logs:
 
     def forget(self) -> None:
         """Read everything anew: another process wrote, or a transaction was rolled back."""
-        rows = self._db.execute("SELECT no, id, device, incarnation, scope, seq, head, clock, own FROM logs")
+        rows = self._db.execute(
+            "SELECT no, id, device, incarnation, scope, seq, head, clock, own, signature, open_bytes FROM logs"
+        )
         logs = [
             Log(
                 no,
@@ -70,8 +91,10 @@ class Logs:
                 head or CHAIN_START,
                 clock,
                 own == 1,
+                signature or b"",
+                open_bytes,
             )
-            for no, id, device, born, scope, seq, head, clock, own in rows
+            for no, id, device, born, scope, seq, head, clock, own, signature, open_bytes in rows
         ]
         self.by_no = {log.no: log for log in logs}
         self.by_id = {log.id: log for log in logs}
@@ -128,57 +151,71 @@ class Logs:
 
     # -- writing ------------------------------------------------------------------------------------
 
-    def append(self, log: Log, events: Sequence[Event], tx: int, randomness: Callable[[int], bytes]) -> int:
-        """Add own events; the position of the first. A block that begins draws its seed."""
-        first = log.seq + 1
-        for start, part in blocks(first, events):
+    def append(self, log: Log, events: Sequence[Event], tx: int, randomness: Callable[[int], bytes], sign: Sign) -> int:
+        """Add own events and sign the head; the position of the first. A block that begins draws its seed."""
+        first = start = log.seq + 1
+        for count in fitting(first, events):
+            part = events[start - first : start - first + count]
             cover = self.cover(log.no, start)
             if cover is None:
                 cover = salt.whole(randomness(salt.SEED_BYTES))
                 self._open_block(log, start, cover)
-            self._store(log, start, part, cover, tx)
+            head = chain_after(log, start, part, self._nodes(log.no, start, cover))
+            self._store(log, start, part, tx, head, sign(head_words(log.id, start + count - 1, head)))
+            start += count
         return log.position(first)
 
-    def receive(self, key: LogKey, first: int, events: Sequence[Event], cover: salt.Cover, head: bytes, tx: int) -> int:
-        """Take in consecutive events of another device's log, inside one block of 256; how many were new.
+    def receive(self, frame: Frame, tx: int) -> int:
+        """Take in consecutive events of another device's log; how many were new.
 
         Raises:
-            BrokenChain: they do not continue what is held, or do not give ``head``.
+            BadSignature: the log's device has not signed this.
+            BrokenChain: they do not continue what is held, or do not give the stated head.
             Forked: other events are held in their places.
         """
-        log = self.introduce(key)
-        known = log.seq - first + 1
-        if known >= len(events) and head != self.head_at(log, first + len(events) - 1):
+        if not verify(frame.key.device, labels.HEAD, head_words(frame.key.id, frame.last, frame.head), frame.signature):
+            raise BadSignature("a log's head is not signed by its device; ask another device for the events")
+        log = self.introduce(frame.key)
+        known = log.seq - frame.first + 1
+        if known >= len(frame.events) and frame.head != self.head_at(log, frame.last):
             raise Forked(f"log {log.name} was written by two lives of one device; what each holds stays, write on")
-        if known >= len(events):
+        if known >= len(frame.events):
             return 0
-        stored = self.cover(log.no, first)
-        cover = stored or cover
         if known < 0:
             raise BrokenChain(
-                f"events {log.seq + 1} to {first - 1} of the log are missing; ask the sender for them first"
+                f"events {log.seq + 1} to {frame.first - 1} of the log are missing; ask the sender for them first",
+                log.seq,
             )
-        if chain_after(log, first + known, events[known:], dict(cover)) != head:
+        stored = self.cover(log.no, frame.first)
+        cover = stored or frame.cover
+        events = frame.events[known:]
+        if chain_after(log, frame.first + known, events, dict(cover)) != frame.head:
             if log.seq:
                 raise Forked(f"log {log.name} was written by two lives of one device; what each holds stays, write on")
             raise BrokenChain("the events do not lead to the stated head of their log; ask another device for them")
         if stored is None:
-            self._open_block(log, first, cover)
-        self._store(log, first + known, events[known:], cover, tx, head)
-        return len(events) - known
+            self._open_block(log, frame.first, cover)
+        self._store(log, frame.first + known, events, tx, frame.head, frame.signature)
+        return len(events)
 
-    def _store(
-        self, log: Log, first: int, events: Sequence[Event], cover: salt.Cover, tx: int, head: bytes | None = None
-    ) -> None:
+    def _store(self, log: Log, first: int, events: Sequence[Event], tx: int, head: bytes, signature: bytes) -> None:
         body = pack_flat([[event.kind, event.hlc, event.payload] for event in events])
-        position = log.position(first)
-        self._db.execute("INSERT INTO runs VALUES (?, ?, ?, ?)", (position, len(events), tx, body))
-        log.head = head or chain_after(log, first, events, self._nodes(log.no, first, cover))
+        self._db.execute("INSERT INTO runs VALUES (?, ?, ?, ?)", (log.position(first), len(events), tx, body))
+        size = sum(map(payload_bytes, events))
+        if log.seq and (first % salt.BLOCK_EVENTS == 0 or log.open_bytes + size > FRAME_PAYLOAD_MAX):
+            self._db.execute("INSERT INTO signatures VALUES (?, ?, ?)", (log.no, log.seq, log.signature))
+            log.open_bytes = 0
+        log.open_bytes += size
+        log.head, log.signature = head, signature
         log.seq = first + len(events) - 1
         log.clock = max([log.clock, *(event.hlc for event in events)])
-        self._db.execute(
-            "UPDATE logs SET seq = ?, head = ?, clock = ? WHERE no = ?", (log.seq, log.head, log.clock, log.no)
-        )
+        sql = "UPDATE logs SET seq = ?, head = ?, clock = ?, signature = ?, open_bytes = ? WHERE no = ?"
+        self._db.execute(sql, (log.seq, log.head, log.clock, log.signature, log.open_bytes, log.no))
+
+    def signed(self, log: Log, first: int) -> list[tuple[int, bytes]]:
+        """The places from ``first`` on at which frames end, with the signatures of their heads."""
+        sql = "SELECT seq, signature FROM signatures WHERE log = ? AND seq >= ? ORDER BY seq"
+        return [*self._db.execute(sql, (log.no, first)).fetchall(), (log.seq, log.signature)]
 
     # -- reading ------------------------------------------------------------------------------------
 
@@ -202,10 +239,13 @@ class Logs:
         """The hash pointer to a stored event."""
         log, seq = self.log_of(position), position & SEQ_MASK
         cover = self.cover(log.no, seq)
+        event = self.event(position)
+        if event.kind == ERASED:
+            return Ref(log.id, seq, event.payload[:16])
         value = salt.salt(cover, seq % salt.BLOCK_EVENTS) if cover else None
         if value is None:
-            raise NotFound("the event was erased; nothing can refer to it")
-        return Ref(log.id, seq, header_hash(header(log.id, seq, self.event(position), value))[:16])
+            raise Damaged("the salt of an event is missing from the file; restore a backup or sync into a new file")
+        return Ref(log.id, seq, header_hash(header(log.id, seq, event, value))[:16])
 
     def runs(self, no: int, after: int = 0) -> Iterator[tuple[int, list[Event]]]:
         """Stored events of one log after place ``after``: (first place, events), in order; none beyond what is held."""
@@ -312,6 +352,9 @@ def chain_after(log: Log, first: int, events: Sequence[Event], cover: salt.Cover
     head = log.head
     salts = salt.salts_noting(cover, first % salt.BLOCK_EVENTS, len(events))
     for seq, (event, value) in enumerate(zip(events, salts, strict=True), first):
+        if event.kind == ERASED:
+            head = chained(head, event.payload)
+            continue
         if value is None:
             raise BrokenChain("the salt of an event is missing; ask the sender for the events again")
         head = chained(head, header_hash(header(log.id, seq, event, value)))

@@ -11,13 +11,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
+from syncmem import labels
 from syncmem.codec import pack_flat
 from syncmem.environment import Environment
 from syncmem.errors import Closed, InvalidInput, PeerError
 from syncmem.model.event import Event, Frontier, Kind, LogKey, Payload, encode, readable
+from syncmem.model.frame import Frame
 from syncmem.model.sweep import FOLD_VERSION, TIE_WINDOW
 from syncmem.replica import schema
-from syncmem.replica.bundle import DEVICE_SCOPE, Frame, batches, frames
+from syncmem.replica.bundle import DEVICE_SCOPE, batches, frames
 from syncmem.replica.catalog import Catalog
 from syncmem.replica.clocks import Clocks
 from syncmem.replica.connection import WAIT_SECONDS, Database
@@ -26,6 +28,7 @@ from syncmem.replica.fold import Arrival, Fold
 from syncmem.replica.identity import Identities, Identity
 from syncmem.replica.logs import Log, Logs
 from syncmem.replica.rectangles import Change
+from syncmem.seal.keys import sign
 
 MERGE_EVENTS: Final = 256  # events a merge folds in one transaction: keeps the write lock under 100 ms
 BULK_EVENTS: Final = 20_000  # the same for imports and bootstrap, where nobody waits for the lock
@@ -201,7 +204,7 @@ class Replica:
     def _take_in(self, frame: Frame, n: int) -> list[Arrival]:
         if frame.key.id not in self.logs.by_id:
             self.cuts.note(frame.key.id, n, self._cut_of(frame.key))
-        new = self.logs.receive(frame.key, frame.first, frame.events, frame.cover, frame.head, n)
+        new = self.logs.receive(frame, n)
         fresh = frame.events[len(frame.events) - new :]
         first = self.logs.by_id[frame.key.id].position(frame.first + len(frame.events) - new)
         return [Arrival(first + offset, event) for offset, event in enumerate(fresh)]
@@ -214,8 +217,7 @@ class Replica:
 
     def _is_new(self, frame: Frame) -> bool:
         log = self.logs.by_id.get(frame.key.id)
-        last = frame.first + len(frame.events) - 1
-        return log is None or log.seq < last or self.logs.head_at(log, last) != frame.head
+        return log is None or log.seq < frame.last or self.logs.head_at(log, frame.last) != frame.head
 
     def _notes(self, n: int, arrivals: Sequence[Arrival]) -> list[Arrival]:
         """Frontier notes for what a merge brought: one in the own log of each scope; none about notes alone."""
@@ -236,7 +238,10 @@ class Replica:
         return notes
 
     def _append(self, log: Log, events: Sequence[Event], n: int) -> int:
-        return self.logs.append(log, events, n, self.environment.randomness)
+        seed = self.identity.private
+        return self.logs.append(
+            log, events, n, self.environment.randomness, lambda words: sign(seed, labels.HEAD, words)
+        )
 
     def _finish(
         self, n: int, arrivals: Sequence[Arrival], *, new: bool = False, recheck: Sequence[int] = ()

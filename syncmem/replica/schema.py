@@ -5,7 +5,8 @@ changed; ``logs``, ``runs``, ``blocks`` and ``transactions`` are the truth, all 
 folded again.  Times are microseconds since 1970 UTC; ``-2**62`` and ``2**62`` stand for unbounded.
 
 =================  =======================================================================================
-``logs``           one row a log: its id, device key, incarnation, scope, last place, chain head
+``logs``           one row a log: its id, device key, incarnation, scope, last place, chain head and its signature
+``signatures``     of each log: the signed places before the head at which a frame ends
 ``runs``           consecutive events of one log that arrived together; ``position = log << 40 | place``
 ``blocks``         of each block of 256 events: the salt tree, and the chain value before it
 ``transactions``   this device's transaction time: number, wall clock, the same corrected, slots touched
@@ -47,7 +48,9 @@ _TABLES: Final = """
 CREATE TABLE identity (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE logs (
     no INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, device BLOB, incarnation BLOB, scope TEXT,
-    seq INTEGER NOT NULL DEFAULT 0, head BLOB, clock INTEGER NOT NULL DEFAULT 0, own INTEGER NOT NULL DEFAULT 0);
+    seq INTEGER NOT NULL DEFAULT 0, head BLOB, clock INTEGER NOT NULL DEFAULT 0, own INTEGER NOT NULL DEFAULT 0,
+    signature BLOB, open_bytes INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE signatures (log INTEGER, seq INTEGER, signature BLOB NOT NULL, PRIMARY KEY (log, seq)) WITHOUT ROWID;
 CREATE TABLE runs (position INTEGER PRIMARY KEY, count INTEGER NOT NULL, tx INTEGER NOT NULL, body BLOB NOT NULL);
 CREATE TABLE blocks (
     log INTEGER, block INTEGER, cover BLOB NOT NULL, opening BLOB NOT NULL, PRIMARY KEY (log, block)) WITHOUT ROWID;

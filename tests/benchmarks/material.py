@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from syncmem.environment import Environment
 from syncmem.model.event import Define, Form, Kind, Statement, Then, header
+from syncmem.model.frame import Frame
 from syncmem.model.sweep import FOLD_VERSION
 from syncmem.replica import pages, schema
-from syncmem.replica.bundle import Frame
 from syncmem.replica.replica import BULK_EVENTS, Replica
 from syncmem.seal.keys import public_key
 from tests.benchmarks import baseline

@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-from syncmem.replica.bundle import Frame
+from syncmem.model.frame import Frame
 from syncmem.replica.replica import BULK_EVENTS, MERGE_EVENTS, Replica
 from tests.benchmarks import baseline, material
 from tests.benchmarks.baseline import BareLog

@@ -1,0 +1,133 @@
+"""The statements of a change, made from the roster as it is: found a vault, admit, grant, rotate, revoke.
+
+Rules: whoever changes something names everything it knows (the roster's heads); a rotation gives the new
+key to each live member that has the scope and keeps the scope's subject key; a revocation comes with the
+rotations of the scopes that the device had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+from syncmem.errors import InvalidInput
+from syncmem.seal.envelope import EpochKey
+from syncmem.seal.keys import public_key, transport_key, wrap, wrap_context
+from syncmem.seal.roster import Roster
+from syncmem.seal.statements import (
+    MEMBERS_MAX,
+    NO_VAULT,
+    SUITE,
+    Add,
+    Adopt,
+    Epoch,
+    Genesis,
+    Grant,
+    Granted,
+    Member,
+    Name,
+    Revoke,
+    Statement,
+    StatementKind,
+    write_statement,
+)
+
+SECRET_BYTES: Final = 32
+PAPER_NAME: Final = "recovery phrase"
+
+Keys = Mapping[bytes, EpochKey]
+Randomness = Callable[[int], bytes]
+
+
+def genesis(seed: bytes, name: str, time: int, nonce: bytes, paper: bytes | None, recovery: bytes | None) -> Statement:
+    """Found a vault: its first device and its paper member."""
+    member = Member(public_key(seed), transport_key(seed), name)
+    on_paper = None if paper is None else Member(public_key(paper), transport_key(paper), PAPER_NAME)
+    body = Genesis(SUITE, nonce, member, on_paper, recovery)
+    return write_statement(StatementKind.GENESIS, NO_VAULT, [], seed, time, body)
+
+
+def rotation(roster: Roster, seed: bytes, scope: str, time: int, randomness: Randomness, keys: Keys) -> Statement:
+    """A new key for a scope (its first, where it has none: then for the signer and the paper member)."""
+    signer = public_key(seed)
+    has = {member.device for member in roster.members if scope in roster.scopes_of(member.device)}
+    has |= {signer} | {member.device for member in roster.members if member.paper}
+    ours = [keys[epoch.id] for epoch in roster.epochs(scope) if epoch.id in keys]
+    if roster.epochs(scope) and not ours:
+        raise InvalidInput(f"this device has no key of the scope {scope!r}; rotate it on a device that has")
+    subject = ours[-1].subject if ours else randomness(SECRET_BYTES)
+    secret = randomness(SECRET_BYTES) + subject
+    wraps = [
+        (member.device, wrap(member.transport, wrap_context(roster.vault, scope, member.device), secret))
+        for member in roster.members
+        if member.live and member.device in has
+    ]
+    return _say(roster, seed, time, StatementKind.EPOCH, Epoch(scope, wraps))
+
+
+def admission(roster: Roster, seed: bytes, member: Member, scopes: Iterable[str], time: int, keys: Keys) -> Statement:
+    """A new member, with the current keys of some scopes."""
+    if roster.member(member.device) is not None:
+        raise InvalidInput(f"the device {member.name!r} is or was a member; it must make a new key to come back")
+    if sum(standing.live for standing in roster.members) >= MEMBERS_MAX:
+        raise InvalidInput(f"a vault has at most {MEMBERS_MAX} devices; revoke one that is not used")
+    grants = _grants(roster, member.device, member.transport, scopes, keys)
+    return _say(roster, seed, time, StatementKind.ADD, Add(member, grants))
+
+
+def grant(roster: Roster, seed: bytes, device: bytes, scopes: Iterable[str], time: int, keys: Keys) -> Statement:
+    """More scopes for a member."""
+    standing = roster.member(device)
+    if standing is None or not standing.live:
+        raise InvalidInput("the device is no member of the vault; invite it first")
+    grants = _grants(roster, device, standing.transport, scopes, keys)
+    return _say(roster, seed, time, StatementKind.GRANT, Granted(device, grants))
+
+
+def _grants(roster: Roster, device: bytes, transport: bytes, scopes: Iterable[str], keys: Keys) -> list[Grant]:
+    grants = []
+    for scope in scopes:
+        epoch = roster.current_epoch(scope)
+        if epoch is None or epoch.id not in keys:
+            raise InvalidInput(f"this device has no current key of the scope {scope!r}; sync, then try again")
+        key = keys[epoch.id]
+        wrapped = wrap(transport, wrap_context(roster.vault, scope, device), key.secret + key.subject)
+        grants.append(Grant(scope, epoch.id, wrapped))
+    return grants
+
+
+def naming(roster: Roster, seed: bytes, device: bytes, name: str, time: int) -> Statement:
+    """Another name for a member."""
+    return _say(roster, seed, time, StatementKind.NAME, Name(device, name))
+
+
+def revocation(
+    roster: Roster,
+    seed: bytes,
+    device: bytes,
+    cut: Sequence[tuple[bytes, int, bytes]],
+    wipe: bool,
+    reason: str | None,
+    time: int,
+    randomness: Randomness,
+    keys: Keys,
+) -> list[Statement]:
+    """Take a member out, and give new keys to the others."""
+    had = roster.scopes_of(device)
+    statements = [_say(roster, seed, time, StatementKind.REVOKE, Revoke(device, list(cut), wipe, reason))]
+    for scope in sorted(had & {key.scope for key in keys.values()}):
+        after = Roster([*roster.statements_in_order(), *statements])
+        statements.append(rotation(after, seed, scope, time, randomness, keys))
+    return statements
+
+
+def adoption(roster: Roster, seed: bytes, log: bytes, seq: int, head: bytes, time: int) -> Statement:
+    """Let what a revoked device wrote count up to a place."""
+    return _say(roster, seed, time, StatementKind.ADOPT, Adopt(log, seq, head))
+
+
+def _say(
+    roster: Roster, seed: bytes, time: int, kind: StatementKind,
+    body: Add | Adopt | Epoch | Granted | Name | Revoke,
+) -> Statement:  # fmt: skip
+    return write_statement(kind, roster.vault, roster.heads, seed, time, body)

@@ -1,0 +1,159 @@
+"""What was read: sealed blobs are opened, checked from the outside in, and taken into the replica.
+
+Rules: checks go from the cheap to the costly and from the seal to the meaning: name, envelope, signature,
+sender, statements, frames; what fails is refused alone and with a reason, what only waits for something is
+held and tried again; a blob counts as taken in the same transaction that stores its events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from syncmem.errors import BrokenChain, Forked, NotAMember, NotCanonical, PeerError, Unreadable
+from syncmem.model.event import LogKey
+from syncmem.model.frame import Frame
+from syncmem.replica.replica import Written
+from syncmem.seal.envelope import EpochKey, unseal
+from syncmem.seal.keys import verify
+from syncmem.seal.statements import Statement, read_statement
+from syncmem.sync.ledger import BlobState, Contents, Known, Ledger
+from syncmem.sync.vault import Vault
+from syncmem.wire.blob import Blob, ItemKind, read_blob, read_replaced, read_wants
+from syncmem.wire.frames import read_frame
+from syncmem.wire.mailbox import BlobName, digest
+
+EVENTS_AT_ONCE: Final = 4096  # taken in as one transaction where much has arrived
+
+
+@dataclass(slots=True)
+class Opened:
+    """A blob that passed its checks, as far as they need no other blob."""
+
+    name: BlobName
+    blob: Blob
+    statements: list[Statement]
+    frames: list[Frame]
+    wants: list[tuple[bytes, int]] = field(default_factory=list)
+    replaced: list[tuple[bytes, int]] = field(default_factory=list)
+
+    @property
+    def contents(self) -> Contents:
+        logs = [(frame.key.id, frame.first, frame.first + len(frame.events) - 1) for frame in self.frames]
+        return Contents(logs, [statement.id for statement in self.statements])
+
+
+class Incoming:
+    """Takes blobs of one mailbox in."""
+
+    def __init__(self, vault: Vault, ledger: Ledger, key: EpochKey) -> None:
+        self._vault = vault
+        self._replica = vault.replica
+        self._ledger = ledger
+        self._key = key
+        self.written: list[Written] = []
+        self.lacking: dict[bytes, int] = {}  # log id -> last place held, of logs with a gap before what was read
+        self.states: dict[bytes, tuple[int, bytes, bytes]] = {}  # device -> (counter, event digest, belief digest)
+
+    # -- opening ------------------------------------------------------------------------------------
+
+    def open(self, name: BlobName, data: bytes) -> Opened:
+        """Check one blob and what is in it.
+
+        Raises:
+            Unreadable, NotCanonical, NotAMember: why it cannot be used.
+        """
+        if digest(data) != name.digest:
+            raise Unreadable("the blob is not the one its name says; ask the mailbox for it again")
+        blob = read_blob(unseal(self._key, data), self._key.vault, self._key.mailbox, verify)
+        log = LogKey(blob.device, blob.incarnation, self._key.scope)
+        if self._key.stream(log.id) != name.stream or blob.counter != name.counter:
+            raise Unreadable("the blob stands under another name than its writer gave it; the mailbox moved it")
+        opened = Opened(name, blob, [], [])
+        for item in blob.items:
+            self._open_item(opened, item.kind, item.body)
+        return opened
+
+    def _open_item(self, opened: Opened, kind: int, body: bytes) -> None:
+        if kind == ItemKind.STATEMENT:
+            opened.statements.append(read_statement(body))
+        elif kind == ItemKind.FRAME:
+            frame = read_frame(body)
+            if frame.key.scope != self._key.scope:
+                raise NotCanonical("a frame of another scope than its mailbox; ask the sender to check it")
+            opened.frames.append(frame)
+        elif kind == ItemKind.WANTS:
+            opened.wants += read_wants(body)
+        elif kind == ItemKind.REPLACED:
+            opened.replaced += read_replaced(body)
+
+    # -- taking in ----------------------------------------------------------------------------------
+
+    def take(self, known: Known, blobs: Sequence[Opened]) -> None:
+        """Take blobs in, in one transaction; each is noted as taken, held or refused."""
+        with self._replica.transaction():
+            for opened in blobs:
+                self._take_statements(known, opened)
+            members = [opened for opened in blobs if self._from_member(known, opened)]
+            refused = self._take_frames([frame for opened in members for frame in opened.frames])
+            for opened in members:
+                self._settle(known, opened, refused)
+
+    def _take_statements(self, known: Known, opened: Opened) -> None:
+        if opened.statements:
+            self._vault.check_same_vault(opened.statements)
+            written = self._vault.add(opened.statements)
+            if written is not None:
+                self.written.append(written)
+
+    def _from_member(self, known: Known, opened: Opened) -> bool:
+        """Whether the sender is or was a member; what others send is refused."""
+        roster = self._vault.roster
+        strangers = {frame.key.device for frame in opened.frames if roster.member(frame.key.device) is None}
+        if roster.member(opened.blob.device) is not None and not strangers:
+            return True
+        self.refuse(known, opened.name, NotAMember("it comes from a device that is no member of the vault"))
+        return False
+
+    def _take_frames(self, frames: list[Frame]) -> dict[bytes, PeerError]:
+        """Take frames in; why those of some logs were not."""
+        if not frames:
+            return {}
+        written = self._replica.take_in(frames)
+        if written is None:
+            return {}
+        if written.positions:
+            self.written.append(written)
+        return dict(written.refused)
+
+    def _settle(self, known: Known, opened: Opened, refused: dict[bytes, PeerError]) -> None:
+        """Note how a blob stands now."""
+        errors = [refused[frame.key.id] for frame in opened.frames if frame.key.id in refused]
+        waits = [error for error in errors if isinstance(error, BrokenChain) and error.missing_after is not None]
+        if waits:
+            for frame in opened.frames:
+                error = refused.get(frame.key.id)
+                if isinstance(error, BrokenChain) and error.missing_after is not None:
+                    self.lacking[frame.key.id] = error.missing_after
+            self._ledger.put(known.no, opened.name, BlobState.HELD, opened.contents, reason=str(waits[0]))
+            return
+        self._ledger.put(known.no, opened.name, BlobState.TAKEN, opened.contents)
+        if errors:
+            reason = str(errors[0])
+            state = BlobState.TAKEN if isinstance(errors[0], Forked) else BlobState.REFUSED
+            self._ledger.put(known.no, opened.name, state, opened.contents, reason=reason)
+        self._ledger.advance(known.no, opened.name.stream)
+        self._ledger.replace(known.no, opened.replaced)
+        for log, after in opened.wants:
+            self._ledger.lose(known.no, log, after)
+        state_told = opened.blob.state
+        if state_told is not None and self.states.get(opened.blob.device, (0,))[0] < opened.blob.counter:
+            self.states[opened.blob.device] = (opened.blob.counter, *state_told)
+
+    def refuse(self, known: Known, name: BlobName, error: PeerError) -> None:
+        """Note a blob that cannot be used; others go on."""
+        from syncmem.sync.ledger import NOTHING
+
+        self._ledger.put(known.no, name, BlobState.REFUSED, NOTHING, reason=str(error))
+        self._ledger.advance(known.no, name.stream)

@@ -1,0 +1,152 @@
+"""What to send: everything that this device holds and a mailbox lacks, written down as sealed blobs.
+
+Rules: what a mailbox lacks of what a device holds, the device sends; its own at once, what others wrote
+only after the mailbox was read to its end; a blob is durable in the ledger before it leaves; each blob
+that ends a sending says what the device held and believed then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from syncmem.model.event import LogKey
+from syncmem.model.frame import Frame
+from syncmem.replica.catalog import VAULT
+from syncmem.replica.digests import Digests
+from syncmem.replica.logs import Log
+from syncmem.seal.envelope import EpochKey, seal
+from syncmem.seal.keys import sign
+from syncmem.seal.statements import Statement
+from syncmem.sync.ledger import BlobState, Contents, Known, Ledger
+from syncmem.sync.vault import Vault
+from syncmem.wire.blob import DIGEST_BYTES, Blob, Item, ItemKind, State, wants_bytes, write_blob
+from syncmem.wire.frames import frame_bytes
+from syncmem.wire.mailbox import BlobName, digest
+
+BLOB_TARGET_BYTES: Final = 256 * 1024  # of items in one blob: a quarter of what an envelope may hold
+COMPOSED_BYTES_MAX: Final = 8 * 1024 * 1024  # written down at a time: bounds memory and the outbox
+
+
+@dataclass(slots=True)
+class _Load:
+    """The items of one blob in the making."""
+
+    items: list[Item] = field(default_factory=list)
+    contents: Contents = field(default_factory=lambda: Contents([], []))
+    size: int = 0
+
+    def add(self, kind: ItemKind, body: bytes) -> None:
+        self.items.append(Item(int(kind), body))
+        self.size += len(body)
+
+
+class Outgoing:
+    """Writes blobs for one mailbox into the ledger."""
+
+    def __init__(self, vault: Vault, ledger: Ledger, digests: Digests, key: EpochKey) -> None:
+        self._vault = vault
+        self.replica = vault.replica
+        self._ledger = ledger
+        self._digests = digests
+        self._key = key
+
+    @property
+    def log_key(self) -> LogKey:
+        """The log whose stream this device writes."""
+        return self.replica.identity.log_key(self._key.scope)
+
+    @property
+    def stream(self) -> bytes:
+        return self._key.stream(self.log_key.id)
+
+    def compose(self, known: Known, wants: list[tuple[bytes, int]], *, everything: bool) -> None:
+        """Write down what the mailbox lacks (only own things unless ``everything``), up to a bound at a time."""
+        loads = self._loads(known, everything)
+        ready: list[_Load] = []
+        size = 0
+        for load in loads:
+            ready.append(load)
+            size += load.size
+            if size >= COMPOSED_BYTES_MAX:
+                break
+        more = size >= COMPOSED_BYTES_MAX
+        with self.replica.transaction():
+            self._write_down(known, ready, wants, last=everything and not more)
+
+    def _write_down(self, known: Known, loads: list[_Load], wants: list[tuple[bytes, int]], *, last: bool) -> None:
+        digests = self._digests.of(self._key.scope)
+        asked = wants_bytes(wants) if wants else b""
+        if last and (digests.events != known.reported or asked != known.wanted) and not loads:
+            loads = [_Load()]
+        for number, load in enumerate(loads):
+            ends = number == len(loads) - 1
+            if ends and wants and asked != known.wanted:
+                load.add(ItemKind.WANTS, asked)
+            state = State(digests.events[:DIGEST_BYTES], digests.beliefs[:DIGEST_BYTES]) if ends else None
+            self._write(known, load, state)
+        if loads:
+            self._ledger.note(known, reported=digests.events, wanted=asked)
+
+    def _write(self, known: Known, load: _Load, state: State | None) -> None:
+        identity = self.replica.identity
+        counter = self._ledger.next_counter(known.no, self.stream)
+        blob = Blob(identity.device, identity.incarnation, counter, state, load.items)
+        seed = identity.private
+        plain = write_blob(blob, self._key.vault, known.id, lambda label, message: sign(seed, label, message))
+        sealed = seal(self._key, plain, self.replica.environment.randomness)
+        name = BlobName(self.stream, counter, digest(sealed))
+        self._ledger.put(known.no, name, BlobState.WAITING, load.contents, blob=sealed)
+
+    # -- what is lacking ----------------------------------------------------------------------------
+
+    def _loads(self, known: Known, everything: bool) -> Iterator[_Load]:
+        """Items in the order in which a reader needs them: who belongs to the vault, then events."""
+        waiting = self._waiting(known)
+        load = _Load()
+        for statement in self._statements(known, waiting, everything):
+            load.add(ItemKind.STATEMENT, statement.wire)
+            load.contents.statements.append(statement.id)
+        for frame in self._frames(known, waiting, everything):
+            body = frame_bytes(frame)
+            if load.size + len(body) > BLOB_TARGET_BYTES and load.items:
+                yield load
+                load = _Load()
+            load.add(ItemKind.FRAME, body)
+            load.contents.logs.append((frame.key.id, frame.first, frame.first + len(frame.events) - 1))
+        if load.items:
+            yield load
+
+    def _waiting(self, known: Known) -> dict[bytes, int]:
+        """What is in blobs that wait already: as good as there."""
+        found: dict[bytes, int] = {}
+        for _, _, contents in self._ledger.waiting(known.no, 2**40):
+            found |= dict.fromkeys(contents.statements, 0)
+            for log, _, last in contents.logs:
+                found[log] = max(found.get(log, 0), last)
+        return found
+
+    def _statements(self, known: Known, waiting: dict[bytes, int], everything: bool) -> Iterator[Statement]:
+        if self._key.scope != VAULT:
+            return
+        there = self._ledger.holdings(known.no)
+        for statement in self._vault.roster.statements_in_order():
+            lacking = statement.id not in there and statement.id not in waiting
+            if lacking and (everything or statement.signer == self._vault.device):
+                yield statement
+
+    def _frames(self, known: Known, waiting: dict[bytes, int], everything: bool) -> Iterator[Frame]:
+        there = self._ledger.holdings(known.no)
+        held = {log: max(there.get(log, 0), waiting.get(log, 0)) for log in {*there, *waiting}}
+        wanted = {log.id for log in self._lacking(held) if everything or log.own}
+        for frame in self.replica.frames(held, frozenset({self._key.scope}), wanted):
+            if frame.first + len(frame.events) - 1 > held.get(frame.key.id, 0):
+                yield frame
+
+    def _lacking(self, held: dict[bytes, int]) -> list[Log]:
+        return [
+            log
+            for log in self.replica.logs.by_no.values()
+            if log.key is not None and log.key.scope == self._key.scope and log.seq > held.get(log.id, 0)
+        ]

@@ -1,0 +1,203 @@
+"""Pairing: the new device is shown a code by a trusted one, asks at a meeting place, and is let in.
+
+Rules: the code carries 128 random bits and is used once; the meeting place is a mailbox like any other,
+named and sealed by the code's secret; the trusted side shows who asks and admits or does not; what
+admits is written to the new device's transport key, so a code that leaks later opens nothing.
+
+==========  ================================================================================================
+``code``    "SYNCMEM-" and base 32 of pack([1, secret (16), address]) with the first 4 bytes of its SHA-256
+request     blob 1 of the stream "request": pack([1, member, signature of the member over the meeting place])
+answer      blobs of the stream "answer": wrapped pack([part, parts, addresses, statements])
+==========  ================================================================================================
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Final
+
+from syncmem import labels
+from syncmem.codec import FRAME_BYTES_MAX, pack, unpack
+from syncmem.errors import InvalidInput, MailboxRefused, NotCanonical, PeerError, Unreadable
+from syncmem.model.value import TEXT_BYTES_MAX
+from syncmem.seal.envelope import EpochKey, seal, unseal
+from syncmem.seal.keys import derive, public_key, sign, transport_key, unwrap, verify, wrap
+from syncmem.seal.statements import Member, Statement, read_statement
+from syncmem.wire.mailbox import Exchange, Listed, Mailbox, Outcome, Put, digest
+
+PREFIX: Final = "SYNCMEM-"
+SECRET_BYTES: Final = 16  # no code can be guessed, so no PAKE is needed
+PART_BYTES_MAX: Final = 256 * 1024  # of statements in one blob of the answer
+_FORMAT: Final = 1
+_CHECK_BYTES: Final = 4
+_REQUEST, _ANSWER = b"request", b"answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What the trusted device shows: a secret, and where the two meet."""
+
+    secret: bytes = field(repr=False)
+    address: str
+
+    def __str__(self) -> str:
+        data = pack([_FORMAT, self.secret, self.address])
+        return PREFIX + base64.b32encode(data + sha256(data).digest()[:_CHECK_BYTES]).decode().rstrip("=")
+
+    @classmethod
+    def parse(cls, text: str) -> Code:
+        """The code of a text that was typed, pasted or scanned; case, spaces and line ends do not matter.
+
+        Raises:
+            InvalidInput: it is no code, or a character of it is wrong.
+        """
+        plain = "".join(text.split()).upper()
+        if not plain.startswith(PREFIX):
+            raise InvalidInput(f"a code begins with {PREFIX}; show a new one with 'syncmem invite'")
+        body = plain[len(PREFIX) :]
+        try:
+            data = base64.b32decode(body + "=" * (-len(body) % 8))
+            format, secret, address = unpack(data[:-_CHECK_BYTES])
+        except (binascii.Error, NotCanonical, ValueError, TypeError) as error:
+            raise InvalidInput("the code is not complete or has a wrong character; copy the whole of it") from error
+        if data[-_CHECK_BYTES:] != sha256(data[:-_CHECK_BYTES]).digest()[:_CHECK_BYTES]:
+            raise InvalidInput("a character of the code is wrong; copy the whole of it")
+        if format != _FORMAT or type(secret) is not bytes or len(secret) != SECRET_BYTES or type(address) is not str:
+            raise InvalidInput("the code is of a later version; upgrade syncmem on this device")
+        return cls(secret, address)
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What the new device is let in with."""
+
+    addresses: list[str]
+    statements: list[Statement]
+
+
+class Meeting:
+    """The meeting place of one code, seen from either side."""
+
+    def __init__(self, code: Code, mailbox: Mailbox, randomness: Callable[[int], bytes]) -> None:
+        secret = derive(code.secret + bytes(SECRET_BYTES), labels.INVITATION, 32)
+        self._key = EpochKey(bytes(16), "", bytes(16), secret, bytes(32))
+        self._mailbox = mailbox
+        self._randomness = randomness
+
+    # -- the new device -----------------------------------------------------------------------------
+
+    def ask(self, seed: bytes, name: str) -> None:
+        """Say who asks to be let in; asking again with the same words changes nothing.
+
+        Raises:
+            MailboxRefused: another device has used this code.
+        """
+        member = [public_key(seed), transport_key(seed), name]
+        signature = sign(seed, labels.JOINING, self._key.mailbox + pack(member))
+        request = pack([_FORMAT, member, signature])
+        present = self._requested()
+        if present is not None:
+            if present.device != member[0]:
+                raise MailboxRefused("another device has used this code; show a new one with 'syncmem invite'")
+            return
+        self._put(_REQUEST, 1, request)
+
+    def answered(self, seed: bytes) -> Admission | None:
+        """The admission, or None while there is none."""
+        addresses: list[str] = []
+        statements: list[Statement] = []
+        parts = self._read(_ANSWER)
+        for number, data in enumerate(parts, 1):
+            part, count, where, wires = _opened(unwrap(seed, self._context(public_key(seed)), data))
+            if part != number:
+                return None
+            addresses, statements = where, statements + [read_statement(wire) for wire in wires]
+            if number == count:
+                return Admission(addresses, statements)
+        return None
+
+    # -- the trusted device -------------------------------------------------------------------------
+
+    def asking(self) -> Member | None:
+        """Who asks to be let in, or None while nobody does."""
+        return self._requested()
+
+    def admit(self, member: Member, addresses: Sequence[str], statements: Sequence[Statement]) -> None:
+        """Write the answer: where to sync, and the roster in which the new device is a member."""
+        parts = list(_parts([statement.wire for statement in statements]))
+        for number, wires in enumerate(parts, 1):
+            plain = pack([number, len(parts), list(addresses), wires])
+            self._put(_ANSWER, number, wrap(member.transport, self._context(member.device), plain))
+
+    # -- both ---------------------------------------------------------------------------------------
+
+    def _requested(self) -> Member | None:
+        for data in self._read(_REQUEST):
+            try:
+                format, (device, transport, name), signature = unpack(data)
+            except (NotCanonical, ValueError, TypeError) as error:
+                raise Unreadable("what was asked here is malformed; show a new code with 'syncmem invite'") from error
+            said = self._key.mailbox + pack([device, transport, name])
+            if format != _FORMAT or not verify(device, labels.JOINING, said, signature):
+                raise Unreadable("what was asked here is not signed as it should be; show a new code")
+            return Member(device, transport, name)
+        return None
+
+    def _context(self, device: bytes) -> bytes:
+        return labels.ADMISSION + pack([self._key.mailbox, device])
+
+    def _put(self, stream: bytes, counter: int, plain: bytes) -> None:
+        blob = seal(self._key, plain, self._randomness)
+        answer = self._exchange([Put(self._key.stream(stream), counter, blob)], {})
+        if answer.results[0].outcome not in (Outcome.STORED, Outcome.KNOWN):
+            raise MailboxRefused(f"the meeting place refused: {answer.results[0].reason}")
+
+    def _read(self, stream: bytes) -> Iterator[bytes]:
+        """The blobs of a stream, in order; the first under each counter."""
+        place = self._key.stream(stream)
+        listed = [entry for entry in self._exchange([], {}).listed if entry.name.stream == place]
+        for counter, entry in enumerate(listed, 1):
+            if entry.name.counter != counter:
+                return
+            yield unseal(self._key, self._content(entry))
+
+    def _content(self, entry: Listed) -> bytes:
+        data = entry.blob
+        if data is None:
+            data = next(
+                (blob for _, blob in self._mailbox.get(self._key.write_key, self._key.write_seed, [entry.name])), None
+            )
+        if data is None or digest(data) != entry.name.digest:
+            raise PeerError("the meeting place does not give what it lists; try again")
+        return data
+
+    def _exchange(self, puts: list[Put], cursors: dict[bytes, int]) -> Any:
+        question = Exchange(
+            key=self._key.write_key, puts=puts, cursors=cursors, inline_bytes_max=FRAME_BYTES_MAX, drop_key=None
+        )
+        return self._mailbox.exchange(question, self._key.write_seed)
+
+
+def _parts(wires: Sequence[bytes]) -> Iterator[list[bytes]]:
+    part: list[bytes] = []
+    for wire in wires:
+        if part and sum(map(len, part)) + len(wire) > PART_BYTES_MAX:
+            yield part
+            part = []
+        part.append(wire)
+    yield part
+
+
+def _opened(plain: bytes) -> tuple[int, int, list[str], list[bytes]]:
+    try:
+        part, parts, addresses, wires = unpack(plain, bytes_max=FRAME_BYTES_MAX)
+        right = type(part) is int and type(parts) is int and all(type(wire) is bytes for wire in wires)
+        if right and all(type(address) is str and len(address) <= TEXT_BYTES_MAX for address in addresses):
+            return part, parts, addresses, wires
+    except (NotCanonical, ValueError, TypeError) as error:
+        raise Unreadable("the answer is malformed; ask for a new code") from error
+    raise Unreadable("the answer is malformed; ask for a new code")

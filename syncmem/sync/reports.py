@@ -1,0 +1,83 @@
+"""Reports: what the other devices said they hold and believe, and whether it is what this device does.
+
+Rule: "in sync" is said of a device only if its own last report and this device's digests are equal, events
+and beliefs both; equal events with other beliefs is never hidden: it is a fault, and shown as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from syncmem.replica.catalog import VAULT
+from syncmem.replica.connection import Database
+from syncmem.replica.digests import Digests, ScopeDigests
+from syncmem.wire.blob import DIGEST_BYTES
+
+
+class Report(NamedTuple):
+    """The last word of a device about a scope.
+
+    Attributes:
+        events, beliefs: its digests (16 bytes each); ``seen``: this device's clock when they were read.
+        verified: this device's clock when they were last equal to its own; None: never.
+        frontier: the event digest at which they were.
+        diverged: the events were equal and the beliefs were not.
+    """
+
+    device: bytes
+    scope: str
+    events: bytes
+    beliefs: bytes
+    seen: int
+    verified: int | None
+    frontier: bytes | None
+    diverged: bool
+
+
+class Reports:
+    """Reads and writes the table ``reports``."""
+
+    def __init__(self, database: Database, digests: Digests) -> None:
+        self._db = database
+        self._digests = digests
+
+    def keep(self, scope: str, states: Mapping[bytes, tuple[int, bytes, bytes]], now: int) -> None:
+        """Keep what devices told in what was just read."""
+        sql = (
+            "INSERT INTO reports (device, scope, events, beliefs, seen) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE "
+            "SET events = excluded.events, beliefs = excluded.beliefs, seen = excluded.seen"
+        )
+        rows = [(device, scope, events, beliefs, now) for device, (_, events, beliefs) in states.items()]
+        self._db.executemany(sql, rows)
+
+    def verify(self, scope: str, now: int) -> None:
+        """Compare the last reports about a scope with what is held and believed here; inside a write transaction."""
+        mine = self._digests.of(scope)
+        for report in self.about(scope):
+            if report.events != mine.events[:DIGEST_BYTES] or not self._same_definitions(report.device, scope):
+                continue
+            equal = report.beliefs == mine.beliefs[:DIGEST_BYTES]
+            values = (now if equal else report.verified, report.events if equal else report.frontier, not equal)
+            sql = "UPDATE reports SET verified = ?, frontier = ?, diverged = ? WHERE device = ? AND scope = ?"
+            self._db.execute(sql, (*values, report.device, scope))
+
+    def _same_definitions(self, device: bytes, scope: str) -> bool:
+        """Whether the device holds the same of the scope "vault", whose definitions count in every scope."""
+        if scope == VAULT:
+            return True
+        wanted = self._digests.events(VAULT)[:DIGEST_BYTES]
+        return any(report.device == device and report.events == wanted for report in self.about(VAULT))
+
+    def about(self, scope: str) -> list[Report]:
+        """The last reports of all devices about a scope."""
+        sql = (
+            "SELECT device, scope, events, beliefs, seen, verified, frontier, diverged FROM reports "
+            "WHERE scope = ? ORDER BY device"
+        )
+        rows = self._db.execute(sql, (scope,)).fetchall()
+        return [Report._make([*row[:-1], bool(row[-1])]) for row in rows]
+
+    def is_verified(self, report: Report, mine: ScopeDigests) -> bool:
+        """Whether a device is in sync now: its last report is what this device holds, and was found equal."""
+        return not report.diverged and report.frontier == report.events == mine.events[:DIGEST_BYTES]

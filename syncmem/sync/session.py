@@ -1,0 +1,215 @@
+"""One sync of one scope with one mailbox, as a machine that asks and is answered. It does no input or output.
+
+Rules: what a device wrote itself goes out with the first question, which also asks what is new; what others
+wrote goes out once the mailbox was read to its end; the lock is held between questions, never during one;
+a session that stops anywhere leaves everything so that the next one goes on.
+
+=============  ==============================================  ==========================================
+step           asks                                            then
+=============  ==============================================  ==========================================
+``push``       Exchange: own blobs, what is new?               acknowledge; reset if the mailbox changed
+``read``       Get: what was listed and not sent along         take in; ``push`` again while there is more
+``complete``   Exchange: what the mailbox lacks, the report    until nothing is left to send
+=============  ==============================================  ==========================================
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from syncmem.errors import PeerError
+from syncmem.replica.replica import Written
+from syncmem.sync.incoming import EVENTS_AT_ONCE, Incoming, Opened
+from syncmem.sync.ledger import BlobState, Known, Ledger
+from syncmem.sync.outgoing import Outgoing
+from syncmem.wire.mailbox import Answer, BlobName, Exchange, Outcome, Put
+
+SENT_BYTES_MAX: Final = 4 * 1024 * 1024  # of blobs in one question
+INLINE_BYTES_MAX: Final = 512 * 1024  # of blobs in one answer: small news need no second question
+GOT_AT_ONCE: Final = 64  # blobs asked for together
+ROUNDS_MAX: Final = 10_000  # a bound for what only a mailbox that never ends could exceed
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """The question for blobs that were listed."""
+
+    names: Sequence[BlobName]
+
+
+Question: TypeAlias = Exchange | Fetch
+Fetched: TypeAlias = Iterator[tuple[BlobName, bytes | None]]
+Steps: TypeAlias = Generator[Question, "Answer | Fetched", None]
+
+
+@dataclass(slots=True)
+class Outcomes:
+    """What a session did."""
+
+    sent: int = 0  # blobs acknowledged
+    sent_bytes: int = 0
+    received: int = 0  # blobs taken in
+    received_bytes: int = 0
+    questions: int = 0
+    written: list[Written] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    forked: bool = False  # another life of this device writes into the same stream
+    reset: bool = False  # the mailbox was not the one it was
+
+
+class Session:
+    """A session; :meth:`steps` is driven by :func:`syncmem.sync.driving.drive`."""
+
+    def __init__(
+        self, lock: threading.RLock, known: Known, ledger: Ledger, outgoing: Outgoing, incoming: Incoming,
+        *, write_key: bytes, drop_key: bytes,
+    ) -> None:  # fmt: skip
+        self._lock = lock
+        self._known = known
+        self._ledger = ledger
+        self._out = outgoing
+        self._in = incoming
+        self._write_key = write_key
+        self._drop_key = drop_key
+        self.outcomes = Outcomes()
+
+    def steps(self) -> Steps:
+        """The questions, in order; send each one's answer in."""
+        read_all = False
+        for _ in range(ROUNDS_MAX):
+            with self._lock:
+                self._compose(everything=read_all)
+                waiting = self._ledger.waiting(self._known.no, SENT_BYTES_MAX) if self._known.epoch else []
+                cursors = self._ledger.cursors(self._known.no)
+            if read_all and not waiting:
+                return
+            answer = yield self._question([Put(name.stream, name.counter, blob) for name, blob, _ in waiting], cursors)
+            assert isinstance(answer, Answer)
+            with self._writing():
+                same = self._same_mailbox(answer, cursors)
+                went = self._acknowledge(answer, waiting) if same else 0
+            if not same:
+                read_all = False
+                continue
+            news = yield from self._read(answer)
+            read_all = not answer.more
+            if not went and not news and (waiting or answer.more):
+                return  # nothing moves: the ledger tells what was refused and what is held
+
+    def _question(self, puts: list[Put], cursors: dict[bytes, int]) -> Exchange:
+        self.outcomes.questions += 1
+        return Exchange(
+            key=self._write_key, puts=puts, cursors=cursors, inline_bytes_max=INLINE_BYTES_MAX, drop_key=self._drop_key
+        )
+
+    def _compose(self, *, everything: bool) -> None:
+        """Write down what is to be sent. A mailbox never seen is read first."""
+        if self._known.epoch is not None:
+            wants = sorted(self._in.lacking.items()) if everything else []
+            self._out.compose(self._known, wants, everything=everything)
+
+    # -- answers ------------------------------------------------------------------------------------
+
+    def _same_mailbox(self, answer: Answer, cursors: dict[bytes, int]) -> bool:
+        """Whether the mailbox is the one it was; if not, what was thought to be there is forgotten."""
+        if self._known.epoch is None:
+            self._ledger.reached(self._known, answer.epoch)
+            return True
+        shorter = any(answer.ends.get(stream, 0) < cursor for stream, cursor in cursors.items())
+        if answer.epoch == self._known.epoch and not shorter:
+            return True
+        self._ledger.forget(self._known.no)
+        self._known.epoch, self._known.reported, self._known.wanted = None, b"", b""
+        self._ledger.reached(self._known, answer.epoch)
+        self.outcomes.reset = True
+        return False
+
+    def _acknowledge(self, answer: Answer, waiting: Sequence[tuple[BlobName, bytes, object]]) -> int:
+        went = 0
+        for (name, blob, contents), result in zip(waiting, answer.results, strict=True):
+            if result.outcome in (Outcome.STORED, Outcome.KNOWN):
+                self._ledger.acknowledge(self._known.no, name, contents)  # type: ignore[arg-type]
+                self.outcomes.sent_bytes += len(blob)
+                went += 1
+            elif result.outcome == Outcome.CONFLICT:
+                self.outcomes.forked = True
+                self.outcomes.refused.append(f"{name}: {result.reason}")
+            else:
+                self._ledger.block(self._known.no, name, result.reason)
+                self.outcomes.refused.append(f"{name}: {result.reason}")
+        self.outcomes.sent += went
+        return went
+
+    # -- reading ------------------------------------------------------------------------------------
+
+    def _read(self, answer: Answer) -> Generator[Question, Answer | Fetched, int]:
+        """Take in what was listed, stream by stream, again while something that was held moves; how many."""
+        inline = {entry.name: entry.blob for entry in answer.listed if entry.blob is not None}
+        with self._lock:
+            names = [entry.name for entry in answer.listed if self._is_new(entry.name)]
+        total = 0
+        while names:
+            before = len(names)
+            for start in range(0, len(names), GOT_AT_ONCE):
+                part = names[start : start + GOT_AT_ONCE]
+                missing = [name for name in part if name not in inline]
+                fetched: Fetched = iter(())
+                if missing:
+                    self.outcomes.questions += 1
+                    answered = yield Fetch(missing)
+                    assert not isinstance(answered, Answer)
+                    fetched = answered
+                self._take_some([(name, inline[name]) for name in part if name in inline], fetched)
+            with self._lock:
+                names = [name for name in names if self._is_new(name)]
+            total += before - len(names)
+            if len(names) == before:
+                break
+        return total
+
+    def _is_new(self, name: BlobName) -> bool:
+        """Whether a listed blob is still to be read."""
+        return self._ledger.state(self._known.no, name) in (None, BlobState.HELD)
+
+    def _take_some(self, inline: Sequence[tuple[BlobName, bytes]], fetched: Fetched) -> None:
+        """Open blobs and take them in, some events at a time; one that is not there is left for the next time."""
+        batch: list[Opened] = []
+        events = 0
+        for name, data in self._in_order(inline, fetched):
+            self.outcomes.received_bytes += len(data)
+            try:
+                opened = self._in.open(name, data)
+            except PeerError as error:
+                with self._writing():
+                    self._in.refuse(self._known, name, error)
+                self.outcomes.refused.append(f"{name}: {error}")
+                continue
+            batch.append(opened)
+            events += sum(len(frame.events) for frame in opened.frames)
+            if events >= EVENTS_AT_ONCE:
+                self._take(batch)
+                batch, events = [], 0
+        if batch:
+            self._take(batch)
+
+    def _take(self, batch: list[Opened]) -> None:
+        with self._writing():
+            self._in.take(self._known, batch)
+        self.outcomes.received += len(batch)
+        self.outcomes.written += self._in.written
+        self._in.written = []
+
+    def _in_order(self, inline: Sequence[tuple[BlobName, bytes]], fetched: Fetched) -> Iterator[tuple[BlobName, bytes]]:
+        yield from inline
+        for name, data in fetched:
+            if data is not None:
+                yield name, data
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with self._lock, self._out.replica.transaction():
+            yield

@@ -1,0 +1,248 @@
+"""The syncer: everything a device does about its vault, over an opened replica and its lock.
+
+Rules: the lock is never held while something is asked of a mailbox; what happens with one mailbox or one
+scope never stops the others; every change of the roster is durable here before anybody hears of it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+from syncmem import labels
+from syncmem.errors import InvalidInput, MailboxError, NotFound, Revoked
+from syncmem.replica.catalog import VAULT
+from syncmem.replica.digests import Digests
+from syncmem.replica.replica import Replica, Written
+from syncmem.seal import building
+from syncmem.seal.envelope import EpochKey
+from syncmem.seal.keys import derive, public_key, transport_key
+from syncmem.seal.phrase import new_phrase, paper_seed
+from syncmem.seal.statements import Member, Statement
+from syncmem.sync import open_mailbox
+from syncmem.sync.driving import drive
+from syncmem.sync.incoming import Incoming
+from syncmem.sync.ledger import Ledger
+from syncmem.sync.outgoing import Outgoing
+from syncmem.sync.reports import Reports
+from syncmem.sync.session import Outcomes, Session
+from syncmem.sync.vault import NO_VAULT, Vault
+from syncmem.wire.mailbox import Mailbox
+
+PHRASE_BYTES: Final = 32
+Opener = Callable[[str], Mailbox]
+
+
+@dataclass(slots=True)
+class Synced:
+    """What a sync of one scope with one mailbox came to."""
+
+    address: str
+    scope: str
+    outcomes: Outcomes
+    error: MailboxError | None = None
+
+
+@dataclass(slots=True)
+class Syncer:
+    """A device's side of its vault."""
+
+    replica: Replica
+    lock: threading.RLock
+    opener: Opener = open_mailbox
+    vault: Vault = field(init=False)
+    ledger: Ledger = field(init=False)
+    digests: Digests = field(init=False)
+    reports: Reports = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.vault = Vault(self.replica)
+        self.ledger = Ledger(self.replica.db)
+        self.digests = Digests(self.replica.db, self.replica.logs)
+        self.reports = Reports(self.replica.db, self.digests)
+        self.replica.govern(self.vault.cut_of)
+
+    # -- the vault ----------------------------------------------------------------------------------
+
+    def create(self, name: str) -> str:
+        """Make a vault with this device as its first member; the recovery phrase, which is shown once."""
+        randomness = self.replica.environment.randomness
+        phrase = new_phrase(randomness(PHRASE_BYTES))
+        paper = paper_seed(phrase)
+        with self._writing(needs_vault=False):
+            if self.vault.exists:
+                raise InvalidInput("this memory belongs to a vault already; invite devices with 'syncmem invite'")
+            seed, now = self.vault.seed, self.replica.environment.clock.now()
+            recovery = derive(paper, labels.RECOVERY, 32)
+            root = building.genesis(seed, name, now, randomness(16), paper, recovery)
+            self.vault.add([root])
+            self._rotate(VAULT)
+            for scope in self._own_scopes():
+                self._rotate(scope)
+        return phrase
+
+    def _own_scopes(self) -> list[str]:
+        """Named scopes that were written before there was a vault."""
+        scopes = {log.key.scope for log in self.replica.logs.by_no.values() if log.key is not None}
+        return sorted(scopes - {VAULT, "device"})
+
+    def _rotate(self, scope: str) -> None:
+        randomness, now = self.replica.environment.randomness, self.replica.environment.clock.now()
+        self.vault.add([building.rotation(self.vault.roster, self.vault.seed, scope, now, randomness, self.vault.keys)])
+
+    def share(self, scope: str) -> None:
+        """Make a named scope one that can be shared: it gets a key and a mailbox of its own."""
+        with self._writing():
+            if scope not in self.vault.scopes:
+                self._rotate(scope)
+
+    def admit(self, member: Member, scopes: Sequence[str]) -> None:
+        """Let a device in, with these scopes (the vault's always)."""
+        with self._writing():
+            wanted = [VAULT, *(scope for scope in scopes if scope != VAULT)]
+            for scope in wanted:
+                if scope not in self.vault.scopes:
+                    raise NotFound(
+                        f"this device has no scope {scope!r} to give; its scopes: {', '.join(self.vault.scopes)}"
+                    )
+            now = self.replica.environment.clock.now()
+            self.vault.add(
+                [building.admission(self.vault.roster, self.vault.seed, member, wanted, now, self.vault.keys)]
+            )
+
+    def revoke(self, device: bytes, *, wipe: bool, reason: str | None) -> None:
+        """Remove a device: what it wrote after what is held here does not count, and new keys go to the others."""
+        with self._writing():
+            if not self.vault.roster.is_live(device):
+                raise NotFound("no such device in the vault; list them with 'syncmem devices'")
+            logs = self.replica.logs.by_no.values()
+            cut = [(log.id, log.seq, log.head) for log in logs if log.key and log.key.device == device and log.seq]
+            environment = self.replica.environment
+            self.vault.add(
+                building.revocation(
+                    self.vault.roster, self.vault.seed, device, cut, wipe, reason,
+                    environment.clock.now(), environment.randomness, self.vault.keys,
+                )
+            )  # fmt: skip
+
+    def rename(self, device: bytes, name: str) -> None:
+        with self._writing():
+            now = self.replica.environment.clock.now()
+            self.vault.add([building.naming(self.vault.roster, self.vault.seed, device, name, now)])
+
+    def grant(self, device: bytes, scopes: Sequence[str]) -> None:
+        """Give a member more scopes."""
+        with self._writing():
+            now = self.replica.environment.clock.now()
+            self.vault.add(
+                [building.grant(self.vault.roster, self.vault.seed, device, list(scopes), now, self.vault.keys)]
+            )
+
+    def enter(self, addresses: Sequence[str], statements: Sequence[Statement]) -> None:
+        """Become what the statements say: a member of their vault."""
+        with self._writing(needs_vault=False):
+            self.vault.add(statements)
+            for address in addresses:
+                self.vault.add_address(address)
+
+    # -- syncing ------------------------------------------------------------------------------------
+
+    def sync(self, addresses: Sequence[str] | None = None) -> list[Synced]:
+        """Sync every scope with every mailbox.
+
+        Raises:
+            InvalidInput: there is no vault yet, or no mailbox.
+            Revoked: this device was removed from the vault.
+        """
+        with self.lock:
+            self._refresh()
+            where = list(addresses) if addresses is not None else self.vault.addresses
+        if not where:
+            raise InvalidInput("no mailbox is known; name one: sync('folder:PATH') or sync('https://...')")
+        return [result for address in where for result in self._sync_at(address)]
+
+    def _sync_at(self, address: str) -> Iterator[Synced]:
+        """Sync every scope with the mailboxes at one address, the vault first: it brings the keys."""
+        try:
+            mailbox = self.opener(address)
+        except MailboxError as error:
+            yield Synced(address, VAULT, Outcomes(), error)
+            return
+        try:
+            done: set[bytes] = set()
+            while (key := self._next_key(done)) is not None:
+                done.add(key.epoch)
+                yield self._sync_scope(mailbox, address, key)
+        finally:
+            mailbox.close()
+
+    def _next_key(self, done: set[bytes]) -> EpochKey | None:
+        """The key of a scope that was not synced in this round yet; a rotation that was read makes a new one due."""
+        with self._writing():
+            self._check_member()
+            for scope in self.vault.scopes:
+                if self.vault.roster.needs_rotation(scope):
+                    self._rotate(scope)
+                key = self.vault.known(scope)
+                if key is not None and key.epoch not in done:
+                    return key
+        return None
+
+    def _check_member(self) -> None:
+        member = self.vault.roster.member(self.vault.device)
+        if member is not None and not member.live:
+            raise Revoked("this device was removed from its vault; ask on another device to be invited again")
+        if member is None:
+            raise Revoked("this device is not a member of its vault yet; join with a code from 'syncmem invite'")
+
+    def _sync_scope(self, mailbox: Mailbox, address: str, key: EpochKey) -> Synced:
+        now = self.replica.environment.clock.now()
+        with self._writing():
+            known = self.ledger.mailbox(address, key)
+            self.ledger.unblock(known.no)
+            outgoing = Outgoing(self.vault, self.ledger, self.digests, key)
+            incoming = Incoming(self.vault, self.ledger, key)
+            drop_key = public_key(derive(self.vault.seed, labels.DROP + known.id, 32))
+        session = Session(self.lock, known, self.ledger, outgoing, incoming, write_key=key.write_key, drop_key=drop_key)
+        error: MailboxError | None = None
+        try:
+            drive(session, mailbox, key.write_key, key.write_seed)
+        except MailboxError as failure:
+            error = failure
+        with self._writing():
+            if error is None:
+                self.ledger.succeeded(known.no, now)
+            else:
+                self.ledger.failed(known.no, str(error))
+            if session.outcomes.forked:
+                self.ledger.forget_waiting(known.no)
+                self.replica.renounce()
+            self.reports.keep(key.scope, incoming.states, now)
+            self.reports.verify(key.scope, now)
+        return Synced(address, key.scope, session.outcomes, error)
+
+    # -- below --------------------------------------------------------------------------------------
+
+    def member(self, name: str) -> Member:
+        """This device as a member that asks to be let in."""
+        seed = self.vault.seed
+        return Member(public_key(seed), transport_key(seed), name)
+
+    def written(self, results: Sequence[Synced]) -> list[Written]:
+        return [written for result in results for written in result.outcomes.written]
+
+    def _refresh(self) -> None:
+        self.replica.refresh()
+        if not self.vault.exists:
+            raise InvalidInput(NO_VAULT)
+        self.vault.refresh()
+
+    @contextmanager
+    def _writing(self, *, needs_vault: bool = True) -> Iterator[None]:
+        with self.lock, self.replica.transaction():
+            if needs_vault:
+                self._refresh()
+            yield
