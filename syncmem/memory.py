@@ -23,11 +23,12 @@ from syncmem.environment import Environment
 from syncmem.meeting import Meeting
 from syncmem.replica.connection import WAIT_SECONDS
 from syncmem.results import Doctor, Notice
+from syncmem.syncing import Syncing
 from syncmem.taking_back import TakingBack
 from syncmem.watch import Listener, Subscription, Watch
 
 
-class Memory(TakingBack, Asking, Meeting):
+class Memory(TakingBack, Asking, Meeting, Syncing):
     """A replica of an assistant's memory in one SQLite file.
 
     Args:

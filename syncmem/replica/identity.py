@@ -3,7 +3,8 @@
 Rules: a log belongs to one incarnation of one device, and a place in it is never used twice.  Beside
 the database lies ``<path>.device`` with the device's key, its incarnation, what file it belongs to,
 and how far its logs had come when something last left this device.  Whatever does not fit opens a new
-incarnation: nothing is lost, nothing is asked, and what the old one wrote stays as it is.
+incarnation: nothing is lost, nothing is asked, and what the old one wrote stays as it is.  A copied file
+gets a key of its own; the key it was copied with is kept until it has vouched for the new one.
 A missing or lagging side file is safe; it is written before anything is published.
 """
 
@@ -35,6 +36,7 @@ class Identity:
     device: bytes
     incarnation: bytes
     marks: dict[bytes, int] = field(default_factory=dict)  # log id -> place known to be published
+    introducer: bytes | None = None  # the seed of the device that this one is a copy of, until it has vouched for it
 
     def log_key(self, scope: str) -> LogKey:
         return LogKey(self.device, self.incarnation, scope)
@@ -47,6 +49,7 @@ class _Side(NamedTuple):
     incarnation: bytes
     file: str
     marks: dict[bytes, int]
+    introducer: bytes | None
 
 
 class Identities:
@@ -72,7 +75,7 @@ class Identities:
         held = {log.id: log.seq for log in self._logs.by_no.values()}
         if any(held.get(log, 0) < seq for log, seq in side.marks.items()):
             return None
-        return Identity(side.private, rows["device"], side.incarnation, side.marks)
+        return Identity(side.private, rows["device"], side.incarnation, side.marks, side.introducer)
 
     def begin(self) -> Identity:
         """Open a new incarnation; inside a write transaction. A device that was only restored keeps its key."""
@@ -80,7 +83,9 @@ class Identities:
         randomness = self._environment.randomness
         here = side is not None and side.file == self._environment.disk.identity(self._db.path)
         private = side.private if side is not None and here else randomness(KEY_BYTES)
-        identity = Identity(private, self._public_key(private), randomness(INCARNATION_BYTES))
+        copied = side.private if side is not None and not here else None
+        introducer = side.introducer if side is not None and here else copied
+        identity = Identity(private, self._public_key(private), randomness(INCARNATION_BYTES), introducer=introducer)
         self._db.execute("INSERT OR REPLACE INTO identity VALUES ('incarnation', ?)", (identity.incarnation,))
         self._db.execute("INSERT OR REPLACE INTO identity VALUES ('device', ?)", (identity.device,))
         self._db.execute("UPDATE logs SET own = 0")
@@ -94,13 +99,18 @@ class Identities:
             identity.marks = own
             self._write_side(identity)
 
+    def forget_introducer(self, identity: Identity) -> None:
+        """The device that this one is a copy of has vouched for it."""
+        identity.introducer = None
+        self._write_side(identity)
+
     def _read_side(self) -> _Side | None:
         data = self._environment.disk.read(self._side_path) if self._side_path else None
         if data is None:
             return None
         try:
-            version, private, incarnation, file, marks = unpack(data)
-            return _Side(private, incarnation, file, dict(marks)) if version == _FORMAT else None
+            version, private, incarnation, file, marks, introducer = unpack(data)
+            return _Side(private, incarnation, file, dict(marks), introducer) if version == _FORMAT else None
         except (NotCanonical, ValueError, TypeError):
             return None
 
@@ -110,7 +120,7 @@ class Identities:
         file = self._environment.disk.identity(self._db.path)
         marks = [[log, seq] for log, seq in sorted(identity.marks.items())]
         try:
-            data = pack([_FORMAT, identity.private, identity.incarnation, file, marks])
+            data = pack([_FORMAT, identity.private, identity.incarnation, file, marks, identity.introducer])
             self._environment.disk.write(self._side_path, data)
         except OSError as error:
             raise FileError(

@@ -298,6 +298,10 @@ class Replica:
         assert self._identity is not None
         return self._identity
 
+    def forget_introducer(self) -> None:
+        """See :meth:`syncmem.replica.identity.Identities.forget_introducer`."""
+        self._identities.forget_introducer(self.identity)
+
     # -- publishing ---------------------------------------------------------------------------------
 
     def frames(

@@ -69,18 +69,21 @@ class Ledger:
     # -- mailboxes ----------------------------------------------------------------------------------
 
     def mailbox(self, address: str, key: EpochKey) -> Known:
-        """The mailbox of an epoch at an address; those of the scope's earlier epochs are forgotten there."""
+        """The mailbox of an epoch at an address."""
         row = self._row(address, key.mailbox)
         if row is None:
-            for (old,) in self._db.execute(
-                "SELECT no FROM mailboxes WHERE address = ? AND scope = ?", (address, key.scope)
-            ).fetchall():
-                self.forget(old, keep_row=False)
             sql = "INSERT INTO mailboxes (address, scope, id) VALUES (?, ?, ?)"
             self._db.execute(sql, (address, key.scope, key.mailbox))
             row = self._row(address, key.mailbox)
-        assert row is not None
         return Known(*row)
+
+    def earlier(self, address: str, key: EpochKey) -> list[Known]:
+        """The mailboxes of a scope's other epochs that were used at an address."""
+        return [
+            known
+            for known in self.all()
+            if (known.address, known.scope) == (address, key.scope) and known.id != key.mailbox
+        ]
 
     def _row(self, address: str, mailbox: bytes) -> Any:
         sql = "SELECT no, address, scope, id, epoch, reported, wanted FROM mailboxes WHERE address = ? AND id = ?"
@@ -113,6 +116,11 @@ class Ledger:
 
     def failed(self, no: int, why: str) -> None:
         self._db.execute("UPDATE mailboxes SET trouble = ? WHERE no = ?", (why, no))
+
+    def outcome(self, no: int) -> tuple[int | None, str | None]:
+        """When a sync last ran to its end, and what stopped the last one."""
+        success, trouble = self._db.execute("SELECT success, trouble FROM mailboxes WHERE no = ?", (no,)).fetchone()
+        return success, trouble
 
     def note(self, known: Known, *, reported: bytes | None = None, wanted: bytes | None = None) -> None:
         """What was last told to the mailbox."""

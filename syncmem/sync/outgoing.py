@@ -45,7 +45,10 @@ class _Load:
 class Outgoing:
     """Writes blobs for one mailbox into the ledger."""
 
-    def __init__(self, vault: Vault, ledger: Ledger, digests: Digests, key: EpochKey) -> None:
+    def __init__(
+        self, vault: Vault, ledger: Ledger, digests: Digests, key: EpochKey, *, farewell: bool = False
+    ) -> None:
+        self._farewell = farewell  # the mailbox is left: only who belongs to the vault is said there
         self._vault = vault
         self.replica = vault.replica
         self._ledger = ledger
@@ -78,7 +81,7 @@ class Outgoing:
     def _write_down(self, known: Known, loads: list[_Load], wants: list[tuple[bytes, int]], *, last: bool) -> None:
         digests = self._digests.of(self._key.scope)
         asked = wants_bytes(wants) if wants else b""
-        if last and (digests.events != known.reported or asked != known.wanted) and not loads:
+        if last and not self._farewell and (digests.events != known.reported or asked != known.wanted) and not loads:
             loads = [_Load()]
         for number, load in enumerate(loads):
             ends = number == len(loads) - 1
@@ -108,7 +111,7 @@ class Outgoing:
         for statement in self._statements(known, waiting, everything):
             load.add(ItemKind.STATEMENT, statement.wire)
             load.contents.statements.append(statement.id)
-        for frame in self._frames(known, waiting, everything):
+        for frame in () if self._farewell else self._frames(known, waiting, everything):
             body = frame_bytes(frame)
             if load.size + len(body) > BLOB_TARGET_BYTES and load.items:
                 yield load

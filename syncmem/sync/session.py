@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from syncmem.errors import PeerError
+from syncmem.replica.rectangles import Change
 from syncmem.replica.replica import Written
 from syncmem.sync.incoming import EVENTS_AT_ONCE, Incoming, Opened
 from syncmem.sync.ledger import BlobState, Known, Ledger
@@ -31,6 +32,7 @@ from syncmem.wire.mailbox import Answer, BlobName, Exchange, Outcome, Put
 SENT_BYTES_MAX: Final = 4 * 1024 * 1024  # of blobs in one question
 INLINE_BYTES_MAX: Final = 512 * 1024  # of blobs in one answer: small news need no second question
 GOT_AT_ONCE: Final = 64  # blobs asked for together
+CHANGES_MAX: Final = 10_000  # told of one session: a bootstrap changes everything, and nobody reads that
 ROUNDS_MAX: Final = 10_000  # a bound for what only a mailbox that never ends could exceed
 
 
@@ -55,7 +57,9 @@ class Outcomes:
     received: int = 0  # blobs taken in
     received_bytes: int = 0
     questions: int = 0
-    written: list[Written] = field(default_factory=list)
+    events: int = 0  # of other devices, new here
+    changes: list[Change] = field(default_factory=list)  # what they changed, up to CHANGES_MAX
+    more_changes: bool = False
     refused: list[str] = field(default_factory=list)
     forked: bool = False  # another life of this device writes into the same stream
     reset: bool = False  # the mailbox was not the one it was
@@ -199,9 +203,19 @@ class Session:
     def _take(self, batch: list[Opened]) -> None:
         with self._writing():
             self._in.take(self._known, batch)
+            self._count(self._in.written)
+            self._in.written = []
         self.outcomes.received += len(batch)
-        self.outcomes.written += self._in.written
-        self._in.written = []
+
+    def _count(self, results: Sequence[Written]) -> None:
+        """Note what was taken in and what it changed; of a flood only the beginning."""
+        told = self.outcomes
+        logs = self._out.replica.logs
+        for written in results:
+            told.events += sum(not logs.log_of(position).own for position in written.positions)
+            room = CHANGES_MAX - len(told.changes)
+            told.changes += written.changes[:room]
+            told.more_changes |= len(written.changes) > room
 
     def _in_order(self, inline: Sequence[tuple[BlobName, bytes]], fetched: Fetched) -> Iterator[tuple[BlobName, bytes]]:
         yield from inline

@@ -10,23 +10,26 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Final
 
 from syncmem import labels
 from syncmem.errors import InvalidInput, MailboxError, NotFound, Revoked
 from syncmem.replica.catalog import VAULT
 from syncmem.replica.digests import Digests
-from syncmem.replica.replica import Replica, Written
+from syncmem.replica.replica import Replica
 from syncmem.seal import building
 from syncmem.seal.envelope import EpochKey
 from syncmem.seal.keys import derive, public_key, transport_key
 from syncmem.seal.phrase import new_phrase, paper_seed
+from syncmem.seal.roster import epoch_keys
 from syncmem.seal.statements import Member, Statement
 from syncmem.sync import open_mailbox
 from syncmem.sync.driving import drive
 from syncmem.sync.incoming import Incoming
 from syncmem.sync.ledger import Ledger
 from syncmem.sync.outgoing import Outgoing
+from syncmem.sync.recovery import put_next, read_for_paper, recovery_place, sealed_roster
 from syncmem.sync.reports import Reports
 from syncmem.sync.session import Outcomes, Session
 from syncmem.sync.vault import NO_VAULT, Vault
@@ -128,6 +131,18 @@ class Syncer:
                 )
             )  # fmt: skip
 
+    def adopt(self, device: bytes) -> int:
+        """Let what a removed device wrote count after all, as far as it is held here; how many logs."""
+        with self._writing():
+            standing = self.vault.roster.member(device)
+            if standing is None or standing.live:
+                raise NotFound("no such device was removed from the vault; list them with 'syncmem devices'")
+            logs = [log for log in self.replica.logs.by_no.values() if log.key and log.key.device == device and log.seq]
+            now = self.replica.environment.clock.now()
+            for log in logs:
+                self.vault.add([building.adoption(self.vault.roster, self.vault.seed, log.id, log.seq, log.head, now)])
+            return len(logs)
+
     def rename(self, device: bytes, name: str) -> None:
         with self._writing():
             now = self.replica.environment.clock.now()
@@ -175,9 +190,25 @@ class Syncer:
             done: set[bytes] = set()
             while (key := self._next_key(done)) is not None:
                 done.add(key.epoch)
+                yield from self._leave_earlier(mailbox, address, key)
                 yield self._sync_scope(mailbox, address, key)
+            self._tell_paper(mailbox, address)
         finally:
             mailbox.close()
+
+    def _leave_earlier(self, mailbox: Mailbox, address: str, key: EpochKey) -> Iterator[Synced]:
+        """Say in the mailboxes of earlier epochs where the scope went, then forget them."""
+        with self.lock:
+            earlier = self.ledger.earlier(address, key)
+        for known in earlier:
+            old = next((k for k in self.vault.keys.values() if k.mailbox == known.id), None)
+            if old is not None and key.scope == VAULT:
+                result = self._sync_scope(mailbox, address, old, farewell=True)
+                yield result
+                if result.error is not None:
+                    continue
+            with self._writing():
+                self.ledger.forget(known.no, keep_row=False)
 
     def _next_key(self, done: set[bytes]) -> EpochKey | None:
         """The key of a scope that was not synced in this round yet; a rotation that was read makes a new one due."""
@@ -193,17 +224,34 @@ class Syncer:
 
     def _check_member(self) -> None:
         member = self.vault.roster.member(self.vault.device)
-        if member is not None and not member.live:
-            raise Revoked("this device was removed from its vault; ask on another device to be invited again")
+        if member is None and self._introduce():
+            return
         if member is None:
             raise Revoked("this device is not a member of its vault yet; join with a code from 'syncmem invite'")
+        if not member.live:
+            raise Revoked("this device was removed from its vault; ask on another device to be invited again")
 
-    def _sync_scope(self, mailbox: Mailbox, address: str, key: EpochKey) -> Synced:
+    def _introduce(self) -> bool:
+        """Let the device that this one is a copy of vouch for it, if it is a member."""
+        introducer = self.replica.identity.introducer
+        if introducer is None or not self.vault.roster.is_live(public_key(introducer)):
+            return False
+        original = self.vault.roster.member(public_key(introducer))
+        assert original is not None
+        keys = epoch_keys(self.vault.roster, introducer, original.device)
+        scopes = sorted({key.scope for key in keys.values() if self.vault.roster.current_epoch(key.scope)})
+        now = self.replica.environment.clock.now()
+        member = self.member(f"{original.name} (copy)")
+        self.vault.add([building.admission(self.vault.roster, introducer, member, scopes, now, keys)])
+        self.replica.forget_introducer()
+        return True
+
+    def _sync_scope(self, mailbox: Mailbox, address: str, key: EpochKey, *, farewell: bool = False) -> Synced:
         now = self.replica.environment.clock.now()
         with self._writing():
             known = self.ledger.mailbox(address, key)
             self.ledger.unblock(known.no)
-            outgoing = Outgoing(self.vault, self.ledger, self.digests, key)
+            outgoing = Outgoing(self.vault, self.ledger, self.digests, key, farewell=farewell)
             incoming = Incoming(self.vault, self.ledger, key)
             drop_key = public_key(derive(self.vault.seed, labels.DROP + known.id, 32))
         session = Session(self.lock, known, self.ledger, outgoing, incoming, write_key=key.write_key, drop_key=drop_key)
@@ -221,8 +269,54 @@ class Syncer:
                 self.ledger.forget_waiting(known.no)
                 self.replica.renounce()
             self.reports.keep(key.scope, incoming.states, now)
-            self.reports.verify(key.scope, now)
+            for scope in self.vault.scopes:
+                self.reports.verify(scope, now)
         return Synced(address, key.scope, session.outcomes, error)
+
+    # -- the recovery phrase ------------------------------------------------------------------------
+
+    def _tell_paper(self, mailbox: Mailbox, address: str) -> None:
+        """Leave the roster where the recovery phrase finds it, whenever it has changed."""
+        with self._writing():
+            roster = self.vault.roster
+            paper = next((member for member in roster.members if member.paper and member.live), None)
+            place = recovery_place(roster)
+            if paper is None or place is None:
+                return
+            known = self.ledger.mailbox(address, place)
+            mark = sha256(b"".join(sorted(roster.ids))).digest()
+            if known.reported == mark:
+                return
+            wires = [statement.wire for statement in roster.statements_in_order()]
+            blob = sealed_roster(
+                place, paper.transport, self.vault.addresses, wires, self.replica.environment.randomness
+            )
+        try:
+            put_next(mailbox, place, self.replica.identity.incarnation, blob)
+        except MailboxError as error:
+            with self._writing():
+                self.ledger.failed(known.no, str(error))
+            return
+        with self._writing():
+            self.ledger.note(known, reported=mark)
+
+    def recover(self, phrase: str, address: str, name: str) -> None:
+        """Become a member by the recovery phrase: the paper member lets this device in."""
+        paper = paper_seed(phrase)
+        mailbox = self.opener(address)
+        try:
+            addresses, statements = read_for_paper(mailbox, paper)
+        finally:
+            mailbox.close()
+        with self._writing(needs_vault=False):
+            self.vault.add(statements)
+            roster = self.vault.roster
+            keys = epoch_keys(roster, paper, public_key(paper))
+            scopes = [scope for scope in roster.scopes if roster.current_epoch(scope)]
+            now = self.replica.environment.clock.now()
+            self.vault.add([building.admission(roster, paper, self.member(name), scopes, now, keys)])
+            for where in {address, *addresses}:
+                self.vault.add_address(where)
 
     # -- below --------------------------------------------------------------------------------------
 
@@ -230,9 +324,6 @@ class Syncer:
         """This device as a member that asks to be let in."""
         seed = self.vault.seed
         return Member(public_key(seed), transport_key(seed), name)
-
-    def written(self, results: Sequence[Synced]) -> list[Written]:
-        return [written for result in results for written in result.outcomes.written]
 
     def _refresh(self) -> None:
         self.replica.refresh()

@@ -1,0 +1,118 @@
+"""How a device stands with its vault: what is verified, what is pending, what is in trouble.
+
+Rule: "in sync" is a proof, never a hope: nothing pending or held anywhere, and the last report of every
+device that was seen lately equals what this device holds and believes.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from syncmem.model.instant import to_datetime
+from syncmem.results import DeviceStatus, MailboxStatus, Status
+from syncmem.seal.roster import Standing
+from syncmem.sync.ledger import BlobState, Known
+from syncmem.sync.reports import Report
+from syncmem.sync.syncer import Syncer
+
+UNSEEN_DAYS: Final = 30  # a device that was not heard of for so long is listed, not waited for
+_DAY: Final = 86_400_000_000
+_ID_BYTES: Final = 6
+
+
+def device_name(device: bytes) -> str:
+    """The public name of a device: the start of its key."""
+    return device[:_ID_BYTES].hex()
+
+
+class Standings:
+    """Answers about one syncer; inside its owner's write transaction."""
+
+    def __init__(self, syncer: Syncer) -> None:
+        self._syncer = syncer
+        self._vault = syncer.vault
+        self._now = syncer.replica.environment.clock.now()
+        self._mine = {scope: syncer.digests.of(scope) for scope in self._vault.scopes}
+        self._reports = {scope: {r.device: r for r in syncer.reports.about(scope)} for scope in self._vault.scopes}
+
+    def status(self) -> Status:
+        devices = tuple(self._device(member) for member in self._vault.roster.members if not member.paper)
+        mailboxes = tuple(self._mailbox(known) for known in self._syncer.ledger.all() if known.scope in self._mine)
+        others = [device for device in devices if device.live and not device.own]
+        unseen = [device for device in others if self._is_unseen(device)]
+        waiting_for = [device for device in others if not device.verified and device not in unseen]
+        quiet = all(not (m.waiting or m.pending or m.held or m.refused or m.trouble) for m in mailboxes)
+        pending = max((m.pending for m in mailboxes), default=0)
+        return Status(
+            vault=self._vault.roster.vault.hex(),
+            device=device_name(self._vault.device),
+            in_sync=bool(mailboxes) and quiet and not waiting_for and not any(d.diverged for d in devices),
+            pending=pending,
+            frontier={scope: digests.events.hex()[:32] for scope, digests in self._mine.items()},
+            devices=devices,
+            mailboxes=mailboxes,
+            waiting_for=tuple(device.name for device in waiting_for),
+            unseen=tuple(device.name for device in unseen),
+        )
+
+    # -- devices ------------------------------------------------------------------------------------
+
+    def _device(self, member: Standing) -> DeviceStatus:
+        own = member.device == self._vault.device
+        scopes = sorted(self._vault.roster.scopes_of(member.device) & set(self._mine))
+        reports = [self._reports[scope].get(member.device) for scope in scopes]
+        verified = [self._is_verified(scope, report) for scope, report in zip(scopes, reports, strict=True)]
+        times = [report.verified for report in reports if report is not None]
+        seen = [report.seen for report in reports if report is not None]
+        added_by = self._vault.roster.member(member.added_by)
+        whole = None not in times and len(times) == len(scopes) and bool(times)
+        return DeviceStatus(
+            id=device_name(member.device),
+            name=member.name,
+            own=own,
+            live=member.live,
+            added_by=added_by.name if added_by else "",
+            verified=own or (bool(scopes) and all(verified)),
+            verified_at=_moment(min(time for time in times if time is not None)) if whole else None,
+            last_seen=_moment(self._now if own else max(seen, default=None)),
+            diverged=any(report is not None and report.diverged for report in reports),
+            scopes=tuple(scopes),
+        )
+
+    def _is_verified(self, scope: str, report: Report | None) -> bool:
+        return report is not None and self._syncer.reports.is_verified(report, self._mine[scope])
+
+    def _is_unseen(self, device: DeviceStatus) -> bool:
+        seen = device.last_seen
+        return seen is not None and seen < to_datetime_or_least(self._now - UNSEEN_DAYS * _DAY)
+
+    # -- mailboxes ----------------------------------------------------------------------------------
+
+    def _mailbox(self, known: Known) -> MailboxStatus:
+        ledger = self._syncer.ledger
+        holdings = ledger.holdings(known.no)
+        logs = [log for log in self._syncer.replica.logs.by_no.values() if log.key and log.key.scope == known.scope]
+        blocked = [*ledger.in_state(known.no, BlobState.REFUSED), *ledger.in_state(known.no, BlobState.BLOCKED)]
+        success, trouble = ledger.outcome(known.no)
+        return MailboxStatus(
+            address=known.address,
+            scope=known.scope,
+            waiting=len(list(ledger.in_state(known.no, BlobState.WAITING))),
+            pending=sum(max(0, log.seq - holdings.get(log.id, 0)) for log in logs),
+            held=len(list(ledger.in_state(known.no, BlobState.HELD))),
+            refused=tuple((str(name), reason or "") for name, reason in blocked),
+            last_success=_moment(success),
+            trouble=trouble,
+        )
+
+
+def _moment(time: int | None) -> datetime | None:
+    return None if time is None else to_datetime(time)
+
+
+def to_datetime_or_least(time: int) -> datetime:
+    """A time for comparisons, also where clocks are far out."""
+    found = to_datetime(time)
+    assert found is not None
+    return found
