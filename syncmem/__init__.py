@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from syncmem.environment import Environment, ManualClock
 from syncmem.errors import (
+    BadSignature,
     BrokenChain,
     Busy,
     Closed,
@@ -18,14 +19,21 @@ from syncmem.errors import (
     FileError,
     Forked,
     InvalidInput,
+    MailboxError,
+    MailboxRefused,
     NewerFile,
+    NotAMember,
     NotAReplica,
     NotCanonical,
     NotFound,
+    OverQuota,
     PeerError,
     ReadOnlyFile,
+    Revoked,
     SeveralValues,
     SyncmemError,
+    Unreachable,
+    Unreadable,
 )
 from syncmem.files import restore
 from syncmem.meeting import DeviceInfo
@@ -46,7 +54,9 @@ from syncmem.results import (
     Source,
     Timeline,
 )
+from syncmem.standing import DeviceStatus, MailboxStatus, MailboxSync, SlotChange, Status, SyncReport
 from syncmem.statements import TRUST_TIERS, UNDATED
+from syncmem.syncing import Invitation
 from syncmem.watch import Subscription
 
 if TYPE_CHECKING:
@@ -59,6 +69,7 @@ __all__ = [
     "TRUST_TIERS",
     "UNDATED",
     "AsyncMemory",
+    "BadSignature",
     "Belief",
     "BrokenChain",
     "Busy",
@@ -67,6 +78,7 @@ __all__ = [
     "Damaged",
     "Decision",
     "DeviceInfo",
+    "DeviceStatus",
     "DiskFull",
     "Doctor",
     "Environment",
@@ -76,23 +88,36 @@ __all__ = [
     "Grade",
     "HistoryEntry",
     "InvalidInput",
+    "Invitation",
+    "MailboxError",
+    "MailboxRefused",
+    "MailboxStatus",
+    "MailboxSync",
     "ManualClock",
     "Memory",
     "MergeReport",
     "NewerFile",
+    "NotAMember",
     "NotAReplica",
     "NotCanonical",
     "NotFound",
     "Notice",
+    "OverQuota",
     "PeerError",
     "Predicate",
     "ReadOnlyFile",
     "Receipt",
+    "Revoked",
     "SeveralValues",
+    "SlotChange",
     "Source",
+    "Status",
     "Subscription",
+    "SyncReport",
     "SyncmemError",
     "Timeline",
+    "Unreachable",
+    "Unreadable",
     "restore",
 ]
 

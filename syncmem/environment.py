@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 
 class Clock(Protocol):
@@ -35,6 +35,8 @@ class Disk(Protocol):
     def write(self, path: str, data: bytes) -> None: ...
 
     def identity(self, path: str) -> str: ...
+
+    def place(self, path: str) -> str: ...
 
 
 class SystemClock:
@@ -105,6 +107,10 @@ class SystemDisk:
         except FileNotFoundError:
             return ""
 
+    def place(self, path: str) -> str:
+        """Where a file is: machine and full path."""
+        return f"{_machine()}:{os.path.realpath(path)}"
+
     def _sync_folder(self, folder: str) -> None:
         if os.name != "posix":
             return  # a rename is durable by itself there
@@ -137,3 +143,4 @@ class Environment:
     randomness: Callable[[int], bytes] = os.urandom
     disk: Disk = field(default_factory=SystemDisk)
     process_id: Callable[[], int] = os.getpid
+    open_mailbox: Callable[[str], Any] | None = None  # address -> mailbox; None: the real ones

@@ -82,7 +82,7 @@ class Belief:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON types: times as RFC 3339 text, NONE as None."""
-        return _as_dict(self)
+        return as_dict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class Receipt:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON types."""
-        return _as_dict(self)
+        return as_dict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class HistoryEntry:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON types."""
-        return _as_dict(self)
+        return as_dict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON types."""
-        return _as_dict(self)
+        return as_dict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +230,7 @@ class MergeReport:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON types."""
-        return _as_dict(self)
+        return as_dict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,10 +252,11 @@ class Doctor:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON types."""
-        return _as_dict(self)
+        return as_dict(self)
 
 
-def _as_dict(result: Any) -> dict[str, Any]:
+def as_dict(result: Any) -> dict[str, Any]:
+    """The fields of a result as plain JSON values."""
     return {name: _plain(value) for name, value in asdict(result).items()}
 
 
@@ -270,129 +271,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, date):
         return value.isoformat()
     return None if value is NONE else value
-
-
-# -- sync -----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class SlotChange:
-    """What arrived changed what is believed of a slot.
-
-    Attributes:
-        closed, opened: the parts of its timeline that went and that came; each names the event that is its cause.
-    """
-
-    scope: str
-    entity: str
-    predicate: str
-    closed: tuple[Change, ...]
-    opened: tuple[Change, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class MailboxSync:
-    """What a sync did with one scope at one mailbox.
-
-    Attributes:
-        error: why it stopped, with the next step; None where it ran to its end.
-        sent, received: blobs; ``sent_bytes``, ``received_bytes``: their sizes; ``questions``: round trips.
-        events: of other devices, new here; ``refused``: blobs that were not taken, with reasons.
-        reset: the mailbox was not the one it was, so what it lacked was sent again.
-        forked: another copy of this device writes to the same place; from now on this one writes apart.
-    """
-
-    address: str
-    scope: str
-    error: str | None
-    sent: int
-    received: int
-    sent_bytes: int
-    received_bytes: int
-    questions: int
-    events: int
-    refused: tuple[str, ...]
-    reset: bool
-    forked: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SyncReport:
-    """What a sync did. ``changes`` are told up to a bound; ``more_changes`` says that there were others."""
-
-    mailboxes: tuple[MailboxSync, ...]
-    changes: tuple[SlotChange, ...]
-    more_changes: bool
-
-    @property
-    def complete(self) -> bool:
-        """Whether every mailbox was reached and nothing was refused."""
-        return all(one.error is None and not one.refused for one in self.mailboxes)
-
-    @property
-    def events(self) -> int:
-        return sum(one.events for one in self.mailboxes)
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceStatus:
-    """A device of the vault.
-
-    Attributes:
-        id: the start of its public key; ``live``: False once it was removed.
-        verified: per scope that both have: whether its last report equals what this device holds and believes.
-        verified_at: when it last did, in all of them; ``last_seen``: when it was last heard of (this device's clock).
-        diverged: it held the same events and believed something else: a fault to report.
-    """
-
-    id: str
-    name: str
-    own: bool
-    live: bool
-    added_by: str
-    verified: bool
-    verified_at: datetime | None
-    last_seen: datetime | None
-    diverged: bool
-    scopes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class MailboxStatus:
-    """A mailbox of one scope at one address.
-
-    Attributes:
-        waiting: own blobs that are not acknowledged; ``pending``: events held here that it is not known to hold.
-        held: blobs that wait for something that has not arrived; ``refused``: (blob, reason).
-        last_success: when a sync last ran to its end; ``trouble``: what stopped the last one.
-    """
-
-    address: str
-    scope: str
-    waiting: int
-    pending: int
-    held: int
-    refused: tuple[tuple[str, str], ...]
-    last_success: datetime | None
-    trouble: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """How this device stands with its vault.
-
-    Attributes:
-        vault: the vault's id, None where there is none; ``frontier``: per scope the digest of the events held.
-        in_sync: nothing is pending, held or in trouble, and every other device seen in the last 30 days is verified.
-        waiting_for: the names of live devices that are not verified; ``unseen``: those not heard of for 30 days.
-    """
-
-    vault: str | None
-    device: str | None
-    in_sync: bool
-    pending: int
-    frontier: dict[str, str]
-    devices: tuple[DeviceStatus, ...]
-    mailboxes: tuple[MailboxStatus, ...]
-    waiting_for: tuple[str, ...]
-    unseen: tuple[str, ...]

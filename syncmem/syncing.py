@@ -15,8 +15,8 @@ from syncmem.environment import Environment
 from syncmem.errors import Busy, InvalidInput, NotFound, Unreachable
 from syncmem.opened import Opened
 from syncmem.replica.driver import MEMORY
-from syncmem.results import MailboxSync, SlotChange, Status, SyncReport
 from syncmem.seal.statements import Member
+from syncmem.standing import MailboxSync, SlotChange, Status, SyncReport
 from syncmem.sync import open_mailbox
 from syncmem.sync.pairing import Code, Meeting
 from syncmem.sync.standing import Standings, device_name
@@ -84,7 +84,7 @@ class Syncing(Opened):
 
     def __init__(self, path: str | os.PathLike[str], **options: Any) -> None:
         super().__init__(path, **options)
-        self._syncer = Syncer(self._replica, self._lock, open_mailbox)
+        self._syncer = Syncer(self._replica, self._lock, self._environment.open_mailbox or open_mailbox)
 
     # -- the vault ----------------------------------------------------------------------------------
 
@@ -98,7 +98,7 @@ class Syncing(Opened):
 
     def add_mailbox(self, address: str) -> None:
         """Sync through this address as well: "folder:PATH" or "https://HOST"."""
-        open_mailbox(address).close()
+        self._syncer.opener(address).close()
         with self._lock, self._replica.transaction():
             self._syncer.vault.add_address(address)
 
@@ -138,7 +138,7 @@ class Syncing(Opened):
         return Invitation(str(code), ("vault", *scopes), self, code)
 
     def _accept(self, invitation: Invitation, approve: Approve) -> str | None:
-        mailbox = open_mailbox(invitation._parsed.address)
+        mailbox = self._syncer.opener(invitation._parsed.address)
         try:
             meeting = Meeting(invitation._parsed, mailbox, self._environment.randomness)
             member = meeting.asking()
@@ -195,7 +195,7 @@ class Syncing(Opened):
             if self._syncer.vault.exists:
                 raise InvalidInput("this memory belongs to a vault already; join with another file")
             seed = self._syncer.vault.seed
-        mailbox = open_mailbox(address)
+        mailbox = self._syncer.opener(address)
         try:
             meeting = Meeting(code, mailbox, self._environment.randomness)
             meeting.ask(seed, self._device_name(name))

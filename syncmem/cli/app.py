@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from syncmem.cli import care, demo, read, relay, shell, write
+from syncmem.cli import care, demo, read, relay, shell, sync, write
 from syncmem.cli.session import EXIT_CODES, shared_options
 from syncmem.cli.session import report as report_error
 from syncmem.errors import SyncmemError
@@ -21,7 +21,9 @@ SECTIONS: Final[tuple[tuple[str, Sequence[click.Command]], ...]] = (
         "Read",
         (read.believe, read.timeline, read.history, read.why, read.contested, read.entities, read.predicates),
     ),
-    ("Between devices", (care.merge, care.export_bundle, care.import_bundle)),
+    ("Several devices", (sync.invite, sync.join, sync.sync, sync.status, sync.devices)),
+    ("Care of devices", (sync.rename, sync.grant, sync.revoke, sync.adopt, sync.recover)),
+    ("By hand", (care.merge, care.export_bundle, care.import_bundle)),
     ("Serve", (relay.relay,)),
     ("Care", (care.backup, care.restore, care.doctor, care.rebuild, shell.completion)),
 )
@@ -61,7 +63,7 @@ def cli(ctx: click.Context) -> None:
     """Memory for agents: what is believed, since when, why, and the same on every device.
 
     The memory is one file: ./syncmem.db, or what --db or SYNCMEM_DB name. Only init, import,
-    merge, restore and demo create a file.
+    merge, join, recover, restore and demo create a file.
 
     \b
       syncmem demo                                  one story, three devices

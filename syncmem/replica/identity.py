@@ -48,6 +48,7 @@ class _Side(NamedTuple):
     private: bytes
     incarnation: bytes
     file: str
+    place: str
     marks: dict[bytes, int]
     introducer: bytes | None
 
@@ -81,7 +82,7 @@ class Identities:
         """Open a new incarnation; inside a write transaction. A device that was only restored keeps its key."""
         side = self._read_side()
         randomness = self._environment.randomness
-        here = side is not None and side.file == self._environment.disk.identity(self._db.path)
+        here = side is not None and self._is_here(side)
         private = side.private if side is not None and here else randomness(KEY_BYTES)
         copied = side.private if side is not None and not here else None
         introducer = side.introducer if side is not None and here else copied
@@ -91,6 +92,11 @@ class Identities:
         self._db.execute("UPDATE logs SET own = 0")
         self._write_side(identity)
         return identity
+
+    def _is_here(self, side: _Side) -> bool:
+        """Whether the side file was written for this file or for one that was replaced in its place (a restore)."""
+        disk = self._environment.disk
+        return side.file == disk.identity(self._db.path) or side.place == disk.place(self._db.path)
 
     def mark_published(self, identity: Identity) -> None:
         """Note outside the database how far own logs are, before their events leave the device."""
@@ -109,8 +115,8 @@ class Identities:
         if data is None:
             return None
         try:
-            version, private, incarnation, file, marks, introducer = unpack(data)
-            return _Side(private, incarnation, file, dict(marks), introducer) if version == _FORMAT else None
+            version, private, incarnation, file, place, marks, introducer = unpack(data)
+            return _Side(private, incarnation, file, place, dict(marks), introducer) if version == _FORMAT else None
         except (NotCanonical, ValueError, TypeError):
             return None
 
@@ -120,7 +126,8 @@ class Identities:
         file = self._environment.disk.identity(self._db.path)
         marks = [[log, seq] for log, seq in sorted(identity.marks.items())]
         try:
-            data = pack([_FORMAT, identity.private, identity.incarnation, file, marks, identity.introducer])
+            place = self._environment.disk.place(self._db.path)
+            data = pack([_FORMAT, identity.private, identity.incarnation, file, place, marks, identity.introducer])
             self._environment.disk.write(self._side_path, data)
         except OSError as error:
             raise FileError(

@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Final
 
 from syncmem.model.instant import to_datetime
-from syncmem.results import DeviceStatus, MailboxStatus, Status
 from syncmem.seal.roster import Standing
+from syncmem.standing import DeviceStatus, MailboxStatus, Status
 from syncmem.sync.ledger import BlobState, Known
 from syncmem.sync.reports import Report
 from syncmem.sync.syncer import Syncer

@@ -113,7 +113,10 @@ def completions(shell: Shell, words: str, place: int) -> list[str]:
 def test_completion_knows_verbs_options_and_the_names_in_the_memory(shell: Shell) -> None:
     with shell.memory() as memory:
         memory.remember("ana", "home_city", "Lisbon")
-    assert completions(shell, "syncmem re", 1) == ["remember", "retract", "relay", "restore", "rebuild"]
+    assert completions(shell, "syncmem re", 1) == [
+        *("remember", "retract", "rename", "revoke", "recover"),
+        *("relay", "restore", "rebuild"),
+    ]
     assert "--valid-at" in completions(shell, "syncmem believe --", 2)
     assert completions(shell, "syncmem believe a", 2) == ["ana"]
     assert completions(shell, "syncmem believe ana h", 3) == ["home_city"]
