@@ -90,10 +90,6 @@ class Unreadable(PeerError):
     """Sealed bytes do not open with any key of this device, or were changed on their way."""
 
 
-class NotAMember(PeerError):
-    """The device that signed is not, or no longer, a member of the vault."""
-
-
 class Revoked(SyncmemError):
     """This device was removed from its vault: what it wrote stays here, nothing more is sent or received."""
 

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from syncmem import labels
 from syncmem.codec import pack_flat
 from syncmem.environment import Environment
-from syncmem.errors import Closed, InvalidInput, PeerError
+from syncmem.errors import BrokenChain, Closed, InvalidInput, PeerError
 from syncmem.model.event import Event, Frontier, Kind, LogKey, Payload, encode, readable
 from syncmem.model.frame import Frame
 from syncmem.model.sweep import FOLD_VERSION, TIE_WINDOW
@@ -187,19 +187,36 @@ class Replica:
         refused: dict[bytes, PeerError] = {}
         with self.transaction():
             n = self._last[0] + 1
-            arrivals: list[Arrival] = []
-            for frame in batch:
-                if frame.key.id not in refused:
-                    try:
-                        arrivals += self._take_in(frame, n)
-                    except PeerError as error:
-                        refused[frame.key.id] = error
+            arrivals = self._take_in_all(batch, n, refused)
             touched = {self.logs.log_of(arrival.position).id for arrival in arrivals} | refused.keys()
             if any(log.own and log.id in touched for log in self.logs.by_no.values()):
                 self.renounce()
             if not arrivals:
                 return Written([], n, [], refused)
             return self._finish(n, arrivals + self._notes(n, arrivals))._replace(refused=refused)
+
+    def _take_in_all(self, batch: Sequence[Frame], n: int, refused: dict[bytes, PeerError]) -> list[Arrival]:
+        """Take in frames in any order: one that only lacks what stands before it is tried again after the others."""
+        arrivals: list[Arrival] = []
+        waiting = list(batch)
+        while waiting:
+            tried, waiting = waiting, []
+            for frame in tried:
+                try:
+                    if frame.key.id not in refused:
+                        arrivals += self._take_in(frame, n)
+                except BrokenChain as error:
+                    if error.missing_after is None:
+                        refused[frame.key.id] = error
+                    else:
+                        waiting.append(frame)
+                        gap = error
+                except PeerError as error:
+                    refused[frame.key.id] = error
+            if len(waiting) == len(tried):
+                refused |= {frame.key.id: gap for frame in waiting}
+                break
+        return arrivals
 
     def _take_in(self, frame: Frame, n: int) -> list[Arrival]:
         if frame.key.id not in self.logs.by_id:

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from syncmem.errors import BrokenChain, Forked, NotAMember, NotCanonical, PeerError, Unreadable
+from syncmem.errors import BrokenChain, Forked, NotCanonical, PeerError, Unreadable
 from syncmem.model.event import LogKey
 from syncmem.model.frame import Frame
 from syncmem.replica.replica import Written
 from syncmem.seal.envelope import EpochKey, unseal
 from syncmem.seal.keys import verify
 from syncmem.seal.statements import Statement, read_statement
-from syncmem.sync.ledger import BlobState, Contents, Known, Ledger
+from syncmem.sync.ledger import NOTHING, BlobState, Contents, Known, Ledger
 from syncmem.sync.vault import Vault
 from syncmem.wire.blob import Blob, ItemKind, read_blob, read_replaced, read_wants
 from syncmem.wire.frames import read_frame
@@ -108,12 +108,13 @@ class Incoming:
                 self.written.append(written)
 
     def _from_member(self, known: Known, opened: Opened) -> bool:
-        """Whether the sender is or was a member; what others send is refused."""
+        """Whether the sender is or was a member; what others send waits until their admission arrives."""
         roster = self._vault.roster
-        strangers = {frame.key.device for frame in opened.frames if roster.member(frame.key.device) is None}
-        if roster.member(opened.blob.device) is not None and not strangers:
+        senders = {opened.blob.device, *(frame.key.device for frame in opened.frames)}
+        if all(roster.member(device) is not None for device in senders):
             return True
-        self.refuse(known, opened.name, NotAMember("it comes from a device that is no member of the vault"))
+        reason = "it comes from a device whose admission has not arrived; sync again"
+        self._ledger.put(known.no, opened.name, BlobState.HELD, opened.contents, reason=reason)
         return False
 
     def _take_frames(self, frames: list[Frame]) -> dict[bytes, PeerError]:
@@ -129,31 +130,32 @@ class Incoming:
 
     def _settle(self, known: Known, opened: Opened, refused: dict[bytes, PeerError]) -> None:
         """Note how a blob stands now."""
-        errors = [refused[frame.key.id] for frame in opened.frames if frame.key.id in refused]
-        waits = [error for error in errors if isinstance(error, BrokenChain) and error.missing_after is not None]
-        if waits:
-            for frame in opened.frames:
-                error = refused.get(frame.key.id)
-                if isinstance(error, BrokenChain) and error.missing_after is not None:
-                    self.lacking[frame.key.id] = error.missing_after
-            self._ledger.put(known.no, opened.name, BlobState.HELD, opened.contents, reason=str(waits[0]))
-            return
+        self._ledger.replace(known.no, opened.replaced)
+        for log, after in opened.wants:
+            self._ledger.lose(known.no, log, after)
+        errors = []
+        for frame in opened.frames:
+            error = refused.get(frame.key.id)
+            held = self._replica.logs.by_id.get(frame.key.id)
+            if error is None:
+                continue
+            if not isinstance(error, BrokenChain) or error.missing_after is None:
+                errors.append(error)
+            elif held is None or held.seq < frame.last:
+                self.lacking[frame.key.id] = 0 if held is None else held.seq
+                self._ledger.put(known.no, opened.name, BlobState.HELD, opened.contents, reason=str(error))
+                return
         self._ledger.put(known.no, opened.name, BlobState.TAKEN, opened.contents)
         if errors:
             reason = str(errors[0])
             state = BlobState.TAKEN if isinstance(errors[0], Forked) else BlobState.REFUSED
             self._ledger.put(known.no, opened.name, state, opened.contents, reason=reason)
         self._ledger.advance(known.no, opened.name.stream)
-        self._ledger.replace(known.no, opened.replaced)
-        for log, after in opened.wants:
-            self._ledger.lose(known.no, log, after)
         state_told = opened.blob.state
         if state_told is not None and self.states.get(opened.blob.device, (0,))[0] < opened.blob.counter:
             self.states[opened.blob.device] = (opened.blob.counter, *state_told)
 
     def refuse(self, known: Known, name: BlobName, error: PeerError) -> None:
         """Note a blob that cannot be used; others go on."""
-        from syncmem.sync.ledger import NOTHING
-
         self._ledger.put(known.no, name, BlobState.REFUSED, NOTHING, reason=str(error))
         self._ledger.advance(known.no, name.stream)

@@ -151,10 +151,18 @@ class Ledger:
         self._db.execute("INSERT OR REPLACE INTO streams VALUES (?, ?, ?)", (no, stream, cursor))
 
     def next_counter(self, no: int, stream: bytes) -> int:
-        """The counter of the next blob of an own stream."""
-        sql = "SELECT max(counter) FROM blobs WHERE mailbox = ? AND stream = ?"
-        last = self._db.execute(sql, (no, stream)).fetchone()[0] or 0
-        return int(max(last, self.cursors(no).get(stream, 0))) + 1
+        """The counter of the next blob of the own stream. Counters are never used twice, whatever the mailbox lost."""
+        self._db.execute("UPDATE mailboxes SET own = ?, sent = 0 WHERE no = ? AND own IS NOT ?", (stream, no, stream))
+        self._db.execute("UPDATE mailboxes SET sent = sent + 1 WHERE no = ?", (no,))
+        return int(self._db.execute("SELECT sent FROM mailboxes WHERE no = ?", (no,)).fetchone()[0])
+
+    def lost(self, no: int, stream: bytes) -> list[int]:
+        """Counters of the own stream whose blobs the mailbox has lost; what they held is sent anew."""
+        row = self._db.execute("SELECT sent FROM mailboxes WHERE no = ? AND own = ?", (no, stream)).fetchone()
+        cursor = self.cursors(no).get(stream, 0)
+        sql = "SELECT counter FROM blobs WHERE mailbox = ? AND stream = ? AND counter > ?"
+        known = {counter for (counter,) in self._db.execute(sql, (no, stream, cursor))}
+        return [counter for counter in range(cursor + 1, (row[0] if row else 0) + 1) if counter not in known]
 
     # -- blobs --------------------------------------------------------------------------------------
 

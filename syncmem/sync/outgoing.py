@@ -21,11 +21,12 @@ from syncmem.seal.keys import sign
 from syncmem.seal.statements import Statement
 from syncmem.sync.ledger import BlobState, Contents, Known, Ledger
 from syncmem.sync.vault import Vault
-from syncmem.wire.blob import DIGEST_BYTES, Blob, Item, ItemKind, State, wants_bytes, write_blob
+from syncmem.wire.blob import DIGEST_BYTES, Blob, Item, ItemKind, State, replaced_bytes, wants_bytes, write_blob
 from syncmem.wire.frames import frame_bytes
 from syncmem.wire.mailbox import BlobName, digest
 
 BLOB_TARGET_BYTES: Final = 256 * 1024  # of items in one blob: a quarter of what an envelope may hold
+REPLACED_MAX: Final = 4096  # places named in one blob; the rest is named in the next
 COMPOSED_BYTES_MAX: Final = 8 * 1024 * 1024  # written down at a time: bounds memory and the outbox
 
 
@@ -81,8 +82,14 @@ class Outgoing:
     def _write_down(self, known: Known, loads: list[_Load], wants: list[tuple[bytes, int]], *, last: bool) -> None:
         digests = self._digests.of(self._key.scope)
         asked = wants_bytes(wants) if wants else b""
+        lost = [(self.stream, counter) for counter in self._ledger.lost(known.no, self.stream)] if last else []
+        if lost and not loads:
+            loads = [_Load()]
         if last and not self._farewell and (digests.events != known.reported or asked != known.wanted) and not loads:
             loads = [_Load()]
+        if lost:
+            loads[0].add(ItemKind.REPLACED, replaced_bytes(lost[:REPLACED_MAX]))
+            self._ledger.replace(known.no, lost[:REPLACED_MAX])
         for number, load in enumerate(loads):
             ends = number == len(loads) - 1
             if ends and wants and asked != known.wanted:
@@ -106,12 +113,12 @@ class Outgoing:
 
     def _loads(self, known: Known, everything: bool) -> Iterator[_Load]:
         """Items in the order in which a reader needs them: who belongs to the vault, then events."""
-        waiting = self._waiting(known)
+        there = self._there(known)
         load = _Load()
-        for statement in self._statements(known, waiting, everything):
+        for statement in self._statements(there, everything):
             load.add(ItemKind.STATEMENT, statement.wire)
             load.contents.statements.append(statement.id)
-        for frame in () if self._farewell else self._frames(known, waiting, everything):
+        for frame in () if self._farewell else self._frames(there, everything):
             body = frame_bytes(frame)
             if load.size + len(body) > BLOB_TARGET_BYTES and load.items:
                 yield load
@@ -121,30 +128,27 @@ class Outgoing:
         if load.items:
             yield load
 
-    def _waiting(self, known: Known) -> dict[bytes, int]:
-        """What is in blobs that wait already: as good as there."""
-        found: dict[bytes, int] = {}
+    def _there(self, known: Known) -> dict[bytes, int]:
+        """What the mailbox holds, or will once the blobs that wait are there."""
+        there = self._ledger.holdings(known.no)
         for _, _, contents in self._ledger.waiting(known.no, 2**40):
-            found |= dict.fromkeys(contents.statements, 0)
-            for log, _, last in contents.logs:
-                found[log] = max(found.get(log, 0), last)
-        return found
+            there |= dict.fromkeys(contents.statements, 0)
+            for log, first, last in contents.logs:
+                if first <= there.get(log, 0) + 1:
+                    there[log] = max(there.get(log, 0), last)
+        return there
 
-    def _statements(self, known: Known, waiting: dict[bytes, int], everything: bool) -> Iterator[Statement]:
+    def _statements(self, there: dict[bytes, int], everything: bool) -> Iterator[Statement]:
         if self._key.scope != VAULT:
             return
-        there = self._ledger.holdings(known.no)
         for statement in self._vault.roster.statements_in_order():
-            lacking = statement.id not in there and statement.id not in waiting
-            if lacking and (everything or statement.signer == self._vault.device):
+            if statement.id not in there and (everything or statement.signer == self._vault.device):
                 yield statement
 
-    def _frames(self, known: Known, waiting: dict[bytes, int], everything: bool) -> Iterator[Frame]:
-        there = self._ledger.holdings(known.no)
-        held = {log: max(there.get(log, 0), waiting.get(log, 0)) for log in {*there, *waiting}}
-        wanted = {log.id for log in self._lacking(held) if everything or log.own}
-        for frame in self.replica.frames(held, frozenset({self._key.scope}), wanted):
-            if frame.first + len(frame.events) - 1 > held.get(frame.key.id, 0):
+    def _frames(self, there: dict[bytes, int], everything: bool) -> Iterator[Frame]:
+        wanted = {log.id for log in self._lacking(there) if everything or log.own}
+        for frame in self.replica.frames(there, frozenset({self._key.scope}), wanted):
+            if frame.last > there.get(frame.key.id, 0):
                 yield frame
 
     def _lacking(self, held: dict[bytes, int]) -> list[Log]:

@@ -1,0 +1,214 @@
+"""Devices that pair, write, sync, are removed, restored, cloned and cut off, over mailboxes that misbehave.
+
+Rules held in the end, once everything works again and all have synced: nothing that was acknowledged on
+any device that is still a member is missing anywhere; all hold and believe the same, and each says so
+because it was verified.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from syncmem import Memory, Revoked, restore
+from tests.sync.group import Group
+from tests.sync.trouble import Trouble
+
+NAMES = ("laptop", "phone", "tablet", "desk", "watch", "spare")
+DEVICES = st.integers(0, len(NAMES) - 1)
+PREDICATES = st.sampled_from(["city", "language"])
+VALUES = st.sampled_from(["A", "B", "C"])
+
+
+class Syncers(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp(prefix="syncmem-sync-"))
+        self.trouble = Trouble()
+        self.group = Group(self.folder, "memory:one", self.trouble.mailbox)
+        self.held: dict[str, set[str]] = {}  # device -> values it acknowledged
+        self.removed: set[str] = set()
+        self.number = 0
+        self.backups: dict[str, tuple[Path, set[str]]] = {}
+
+    @initialize(second=st.booleans())
+    def begin(self, second: bool) -> None:
+        laptop = self.group.found()
+        self.held["laptop"] = set()
+        laptop.define("city", cardinality="single")
+        if second:
+            laptop.add_mailbox("memory:two")
+
+    # -- picking ------------------------------------------------------------------------------------
+
+    @property
+    def live(self) -> list[str]:
+        return [name for name in self.held if name not in self.removed]
+
+    def pick(self, number: int) -> tuple[str, Memory]:
+        name = self.live[number % len(self.live)]
+        return name, self.group.devices[name]
+
+    def sync_quietly(self, name: str) -> None:
+        """A sync that may meet trouble: it never raises for what a mailbox did."""
+        with contextlib.suppress(Revoked):
+            self.group.devices[name].sync()
+
+    # -- writing ------------------------------------------------------------------------------------
+
+    @rule(number=DEVICES, predicate=PREDICATES)
+    def remember(self, number: int, predicate: str) -> None:
+        name, memory = self.pick(number)
+        self.number += 1
+        value = f"{name} {self.number}"
+        memory.remember("ana", "diary", value)
+        memory.remember("ana", predicate, value)
+        self.held[name].add(value)
+        self.group.pass_time()
+
+    @rule(number=DEVICES, value=VALUES)
+    def end_or_retract(self, number: int, value: str) -> None:
+        _, memory = self.pick(number)
+        event = memory.remember("bob", "language", value).event
+        memory.retract(event)
+
+    @rule(number=DEVICES)
+    def remember_much(self, number: int) -> None:
+        name, memory = self.pick(number)
+        with memory.transaction():
+            for _ in range(300):
+                self.number += 1
+                memory.remember("ana", "diary", f"{name} {self.number}")
+                self.held[name].add(f"{name} {self.number}")
+
+    # -- syncing ------------------------------------------------------------------------------------
+
+    @rule(number=DEVICES)
+    def sync(self, number: int) -> None:
+        self.sync_quietly(self.pick(number)[0])
+
+    @rule()
+    def all_sync(self) -> None:
+        for name in self.live:
+            self.sync_quietly(name)
+
+    @rule(seed=st.integers(0, 2**16), rate=st.sampled_from([0.05, 0.3]))
+    def trouble_begins(self, seed: int, rate: float) -> None:
+        self.trouble.begin(Random(seed), rate)
+
+    @rule()
+    def trouble_ends(self) -> None:
+        self.trouble.end()
+
+    @rule()
+    def a_mailbox_is_reset(self) -> None:
+        self.trouble.reset()
+
+    @rule()
+    def a_mailbox_is_backed_up(self) -> None:
+        self.trouble.back_up()
+
+    @rule()
+    def a_mailbox_is_put_back(self) -> None:
+        self.trouble.put_back()
+
+    # -- devices ------------------------------------------------------------------------------------
+
+    @precondition(lambda self: len(self.held) < len(NAMES) and not self.trouble.active)
+    @rule(number=DEVICES)
+    def pair(self, number: int) -> None:
+        name = NAMES[len(self.held)]
+        by = self.pick(number)[0]
+        self.sync_quietly(by)
+        if by in self.live:
+            self.group.pair(name, by)
+            self.held[name] = set()
+
+    @precondition(lambda self: len(self.live) > 2)
+    @rule(number=DEVICES, other=DEVICES)
+    def revoke(self, number: int, other: int) -> None:
+        (name, memory), (gone, _) = self.pick(number), self.pick(other)
+        if name != gone and gone in {d.name for d in memory.status().devices if d.live}:
+            memory.revoke(gone)
+            self.removed.add(gone)
+
+    @rule(number=DEVICES)
+    def reopen(self, number: int) -> None:
+        name, memory = self.pick(number)
+        memory.close()
+        self.group.open(name)
+
+    @rule(number=DEVICES)
+    def back_up(self, number: int) -> None:
+        name, memory = self.pick(number)
+        path = self.folder / f"{name}-{self.number}.backup"
+        path.unlink(missing_ok=True)
+        memory.backup(path)
+        self.backups[name] = (path, set(self.held[name]))
+
+    @rule(number=DEVICES)
+    def put_back(self, number: int) -> None:
+        """The disk dies; what was not in the backup is at most in the mailboxes and on the others."""
+        name, memory = self.pick(number)
+        if name in self.backups:
+            path, held = self.backups[name]
+            elsewhere: set[str] = set()
+            for other in self.live:
+                if other != name:
+                    elsewhere |= values(self.group.devices[other])
+            memory.close()
+            restore(path, self.group.path(name), overwrite=True)
+            self.group.open(name)
+            self.held[name] = held | (self.held[name] & elsewhere)
+
+    @precondition(lambda self: len(self.held) < len(NAMES))
+    @rule(number=DEVICES)
+    def clone(self, number: int) -> None:
+        name, _ = self.pick(number)
+        copy = NAMES[len(self.held)]
+        self.group.copy(name, copy)
+        self.held[copy] = set()
+
+    # -- the end ------------------------------------------------------------------------------------
+
+    def teardown(self) -> None:
+        try:
+            if self.held:
+                self.heal()
+        finally:
+            self.group.close()
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def heal(self) -> None:
+        self.trouble.end()
+        for _ in range(3):
+            for name in self.live:
+                self.sync_or_leave(name)
+        names = self.live
+        self.group.settle(*names)
+        self.group.assert_in_sync(*names)
+        for name in names:
+            missing = self.held[name] - values(self.group.devices[names[0]])
+            assert not missing, (name, missing)
+
+    def sync_or_leave(self, name: str) -> None:
+        try:
+            self.group.devices[name].sync()
+        except Revoked:
+            self.removed.add(name)
+
+
+def values(memory: Memory) -> set[Any]:
+    return {belief.value for belief in memory.beliefs("ana", "diary")}
+
+
+TestSyncers = Syncers.TestCase
+TestSyncers.settings = settings(max_examples=max(1, settings.default.max_examples // 4))  # many real files each
