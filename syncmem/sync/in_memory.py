@@ -29,8 +29,8 @@ from syncmem.wire.mailbox import (
 @dataclass(slots=True)
 class _Box:
     epoch: bytes
-    blobs: dict[bytes, dict[int, bytes]] = field(default_factory=dict)  # stream -> counter -> blob
-    ends: dict[bytes, int] = field(default_factory=dict)  # also of what was dropped
+    blobs: dict[bytes, dict[int, bytes]] = field(default_factory=dict)  # stream -> counter -> blob, empty once dropped
+    ends: dict[bytes, int] = field(default_factory=dict)
     drop_keys: set[bytes] = field(default_factory=set)
 
 
@@ -71,7 +71,7 @@ class InMemoryMailbox:
             Listed(BlobName(stream, counter, digest(blob)), len(blob), blob)
             for stream, blobs in sorted(box.blobs.items())
             for counter, blob in sorted(blobs.items())
-            if counter > request.cursors.get(stream, 0) and (stream, counter) not in own
+            if blob and counter > request.cursors.get(stream, 0) and (stream, counter) not in own
         ]
         return Answer(
             box.epoch, results, dict(box.ends), inlined(listed[:LISTED_MAX], request.inline_bytes_max),
@@ -105,7 +105,7 @@ class InMemoryMailbox:
             blobs = box.blobs.get(name.stream, {})
             found = name.counter in blobs and digest(blobs[name.counter]) == name.digest
             if found:
-                del blobs[name.counter]
+                blobs[name.counter] = b""  # its place stays taken
             dropped.append(found)
         return dropped
 
