@@ -95,6 +95,20 @@ def restore(backup_path: str | os.PathLike[str], path: str | os.PathLike[str], *
         _remove(temporary)
 
 
+def wipe(path: str) -> None:
+    """Delete a replica and all that lies beside it; the content is overwritten first, as far as the disk obeys."""
+    for suffix in ("", *_BESIDE, ".device", ".sync"):
+        target = Path(f"{path}{suffix}")
+        with contextlib.suppress(OSError):
+            size = target.stat().st_size
+            with open(target, "r+b") as file:
+                file.write(bytes(size))
+                file.flush()
+                os.fsync(file.fileno())
+        with contextlib.suppress(OSError):
+            target.unlink()
+
+
 def _copy_checked(source: str, target: Path) -> None:
     try:
         connection = driver.connect(source, read_only=True)

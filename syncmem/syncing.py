@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any, Final, Self
 
-from syncmem import statements
+from syncmem import files, statements
 from syncmem.environment import Environment
-from syncmem.errors import Busy, InvalidInput, NotFound, Unreachable
+from syncmem.errors import Busy, InvalidInput, NotFound, Revoked, Unreachable
 from syncmem.opened import Opened
 from syncmem.replica.driver import MEMORY
 from syncmem.seal.statements import Member
@@ -285,8 +285,15 @@ class Syncing(Opened):
             Revoked: this device was removed from the vault.
             Busy: another process of this device is syncing.
         """
-        with self._sync_lock():
-            results = self._syncer.sync(mailboxes or None)
+        try:
+            with self._sync_lock():
+                results = self._syncer.sync(mailboxes or None)
+        except Revoked as error:
+            if not self._syncer.told_to_wipe():
+                raise
+            self.close()
+            files.wipe(self._path)
+            raise Revoked("this device was removed and told to delete its memory, which it did") from error
         with self._looking():
             return self._report(results)
 

@@ -231,6 +231,12 @@ class Syncer:
         if not member.live:
             raise Revoked("this device was removed from its vault; ask on another device to be invited again")
 
+    def told_to_wipe(self) -> bool:
+        """Whether the one that removed this device wants its memory deleted."""
+        with self.lock:
+            member = self.vault.roster.member(self.vault.device)
+            return member is not None and member.wipe
+
     def _introduce(self) -> bool:
         """Let the device that this one is a copy of vouch for it, if it is a member."""
         introducer = self.replica.identity.introducer

@@ -135,6 +135,18 @@ def test_what_a_removed_device_wrote_can_be_adopted(group: Group) -> None:
         laptop.rebuild()
 
 
+def test_a_lost_device_deletes_its_memory_when_it_is_told_to(group: Group) -> None:
+    laptop = group.found()
+    phone = group.pair("phone")
+    laptop.remember("ana", "city", "Lisbon")
+    group.settle()
+    laptop.revoke("phone", wipe=True, reason="stolen")
+    group.sync("laptop")
+    with pytest.raises(Revoked, match="which it did"):
+        phone.sync()
+    assert [path.name for path in group.folder.iterdir() if path.name.startswith("phone")] == []
+
+
 def test_a_device_that_was_away_for_two_rotations_finds_its_way(group: Group) -> None:
     laptop = group.found()
     phone = group.pair("phone")
