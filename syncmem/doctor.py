@@ -9,8 +9,9 @@ from syncmem.errors import SyncmemError
 from syncmem.model.event import CHAIN_START
 from syncmem.model.instant import FOREVER
 from syncmem.replica import schema
+from syncmem.replica.chain import Log, blocks, chain_after
 from syncmem.replica.driver import dbapi, driver
-from syncmem.replica.logs import SEQ_MASK, Log, blocks, chain_after
+from syncmem.replica.logs import SEQ_MASK
 from syncmem.replica.replica import Replica
 from syncmem.results import Doctor
 

@@ -81,7 +81,8 @@ class Meeting(Opened):
             if progress is not None:
                 progress(events)
         with self._looking():
-            named = sorted(self._replica.catalog.slot(number)[1:] for number in slots)
+            known = (self._replica.catalog.known(number) for number in slots)
+            named = sorted(slot[1:] for slot in known if slot is not None)
         return MergeReport(events, transactions, tuple(named), tuple(dict.fromkeys(refused)))
 
     def export_bundle(self, path: str | os.PathLike[str], *, scopes: Iterable[str] | None = None) -> int:

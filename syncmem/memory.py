@@ -86,6 +86,6 @@ class Memory(TakingBack, Asking, Meeting):
             sql = "SELECT n, touched FROM transactions WHERE n > ? ORDER BY n"
             for number, touched in self._replica.db.execute(sql, (n,)).fetchall():
                 n = number
-                for slot in unpack(touched, bytes_max=2**30):
-                    notices.append(Notice(*self._replica.catalog.slot(slot)[1:], known=number))
+                slots = map(self._replica.catalog.known, unpack(touched, bytes_max=2**30))
+                notices += [Notice(s.scope, s.entity, s.predicate, number) for s in slots if s is not None]
         return n, notices

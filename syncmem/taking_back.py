@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from syncmem import statements
 from syncmem.errors import InvalidInput, NotFound
-from syncmem.model.event import ClockNote, Form, Kind, Retract, Statement, Then, Undo, Withdraw, readable
+from syncmem.model.event import ClockNote, Event, Form, Kind, Retract, Statement, Then, Undo, Withdraw, readable
 from syncmem.model.instant import to_datetime
 from syncmem.replica.catalog import VAULT
 from syncmem.replica.logs import SEQ_MASK
@@ -74,8 +74,9 @@ class TakingBack(Writing):
         """
         with self._lock, self._replica.transaction():
             position = self._telling.position(event)
-            old = readable(self._replica.logs.event(position))
-            if not isinstance(old, Statement) or self._replica.logs.event(position).kind not in _CLAIM_KINDS:
+            stored = self._replica.logs.event(position)
+            old = readable(stored)
+            if not isinstance(old, Statement) or not isinstance(stored, Event) or stored.kind not in _CLAIM_KINDS:
                 raise InvalidInput(f"event {event} is no claim; correct the claim itself, or undo the event")
             scope = self._replica.logs.key_of(position).scope
             given = dict(words_and_bounds)

@@ -1,9 +1,9 @@
 """Event bundles: the events of a replica as one stream of frames, and as a file.
 
-Rules: a frame holds consecutive events of one log inside one block of 256, what proves them (salts and
-the chain value after them), and the key of the log.  The last frame of a file counts the others, so a
-file that was cut off is refused before anything of its tail is believed.  Nothing of the scope
-"device" ever enters a frame.
+Rules: a frame holds consecutive events of one log inside one block of 256 (of erased ones their header
+hashes), what proves them (salts and the chain value after them), and the key of the log.  The last frame
+of a file counts the others, so a file that was cut off is refused before anything of its tail is believed.
+Nothing of the scope "device" ever enters a frame.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import IO, Any, Final
 
 from syncmem.codec import EVENT_BYTES_MAX, FRAME_BYTES_MAX, pack, unpack
 from syncmem.errors import NotCanonical
-from syncmem.model.event import Event, LogKey
+from syncmem.model.event import Erased, Event, LogKey
 from syncmem.model.salt import BLOCK_EVENTS, Cover
-from syncmem.replica.logs import Logs, blocks, read_cover
+from syncmem.replica.chain import Stored, blocks, event_of, event_row, read_cover
+from syncmem.replica.logs import Logs
 
 DEVICE_SCOPE: Final = "device"  # claims that never leave the device
 MAGIC: Final = b"syncmem bundle 1\n"
@@ -32,7 +33,7 @@ class Frame:
 
     key: LogKey
     first: int
-    events: Sequence[Event]
+    events: Sequence[Stored]
     cover: Cover
     head: bytes  # the chain value after the last event
 
@@ -50,7 +51,7 @@ def frames(
         if only is not None and log.id not in only:
             continue
         last = log.seq
-        pending: list[Event] = []
+        pending: list[Stored] = []
         first = known.get(log.id, 0) + 1
         if not last:
             continue
@@ -91,7 +92,7 @@ def frame_bytes(frame: Frame) -> bytes:
         [
             [frame.key.device, frame.key.incarnation, frame.key.scope],
             frame.first,
-            [[event.kind, event.hlc, event.payload] for event in frame.events],
+            [event_row(event) for event in frame.events],
             [[node, value] for node, value in sorted(frame.cover.items())],
             frame.head,
         ]
@@ -106,7 +107,7 @@ def read_frame(data: bytes) -> Frame:
     """
     try:
         (device, incarnation, scope), first, events, nodes, head = unpack(data, bytes_max=FRAME_MAX)
-        frame = Frame(LogKey(device, incarnation, scope), first, [Event(*e) for e in events], read_cover(nodes), head)
+        frame = Frame(LogKey(device, incarnation, scope), first, [event_of(e) for e in events], read_cover(nodes), head)
     except (ValueError, TypeError) as error:
         raise NotCanonical(f"not a frame of events ({error}); ask the sender for it again") from error
     _check(frame)
@@ -117,11 +118,14 @@ def _check(frame: Frame) -> None:
     """Refuse a frame whose parts have wrong types or sizes, or which crosses a block."""
     key = frame.key
     typed = [(key.device, bytes), (key.incarnation, bytes), (key.scope, str), (frame.first, int), (frame.head, bytes)]
-    typed += [pair for e in frame.events for pair in ((e.kind, int), (e.hlc, int), (e.payload, bytes))]
-    if any(type(value) is not wanted for value, wanted in typed):
+    whole = [event for event in frame.events if isinstance(event, Event)]
+    typed += [pair for e in whole for pair in ((e.kind, int), (e.hlc, int), (e.payload, bytes))]
+    hashes = [event.header_hash for event in frame.events if isinstance(event, Erased)]
+    if any(type(value) is not wanted for value, wanted in [*typed, *((h, bytes) for h in hashes)]):
         raise NotCanonical("a part of the frame has a wrong type; ask the sender for it again")
     inside = frame.first >= 1 and list(blocks(frame.first, frame.events))[1:] == []
-    sized = all(len(event.payload) <= EVENT_BYTES_MAX and 0 <= event.hlc < 2**62 for event in frame.events)
+    sized = all(len(event.payload) <= EVENT_BYTES_MAX and 0 <= event.hlc < 2**62 for event in whole)
+    sized = sized and all(len(value) == 32 for value in hashes)
     if not frame.events or not inside or not sized or key.scope == DEVICE_SCOPE or len(frame.head) != 32:
         raise NotCanonical("the frame breaks a rule of its format; ask the sender for it again")
 
