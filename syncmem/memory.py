@@ -20,6 +20,7 @@ from syncmem.asking import Asking
 from syncmem.codec import unpack
 from syncmem.doctor import examine
 from syncmem.environment import Environment
+from syncmem.forgetting import Forgetting
 from syncmem.meeting import Meeting
 from syncmem.replica.connection import WAIT_SECONDS
 from syncmem.results import Doctor, Notice
@@ -27,7 +28,7 @@ from syncmem.taking_back import TakingBack
 from syncmem.watch import Listener, Subscription, Watch
 
 
-class Memory(TakingBack, Asking, Meeting):
+class Memory(TakingBack, Forgetting, Asking, Meeting):
     """A replica of an assistant's memory in one SQLite file.
 
     Args:

@@ -15,14 +15,17 @@ from syncmem.errors import SyncmemError
 
 SECTIONS: Final[tuple[tuple[str, Sequence[click.Command]], ...]] = (
     ("Start here", (demo.demo, care.init)),
-    ("Write", (write.remember, write.end, write.deny, write.correct, write.retract, write.undo, write.define)),
+    (
+        "Write",
+        (write.remember, write.end, write.deny, write.correct, write.retract, write.undo, write.erase, write.define),
+    ),
     ("Write many", (write.apply_lines,)),
     (
         "Read",
         (read.believe, read.timeline, read.history, read.why, read.contested, read.entities, read.predicates),
     ),
     ("Between devices", (care.merge, care.export_bundle, care.import_bundle)),
-    ("Care", (care.backup, care.restore, care.doctor, care.rebuild, shell.completion)),
+    ("Care", (care.backup, care.restore, care.doctor, care.scrub, care.rebuild, shell.completion)),
 )
 
 
