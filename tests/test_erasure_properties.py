@@ -200,7 +200,7 @@ def derived(memory: Memory) -> list[Any]:
             execute(sql).fetchall()
             for sql in (
                 "SELECT scope, entity, predicate FROM slots ORDER BY 1, 2, 3",
-                "SELECT kind, name, uses FROM sources WHERE uses > 0 ORDER BY 1, 2",
+                "SELECT kind, name, uses FROM sources ORDER BY 1, 2",
                 batches,
                 denials,
                 "SELECT * FROM links ORDER BY 1, 2, 3",

@@ -165,11 +165,10 @@ class Erasing:
             self._fold.references.leave_batch((self._logs.key_of(position).scope, said.batch), position)
         for entity in mentioned(said):
             self._db.execute("DELETE FROM mentions WHERE entity = ? AND position = ?", (entity, position))
-        self._catalog.count_uses({(said.source_kind, said.source_id): -1})
         if event.kind == Kind.DENY:
-            found = self._fold.record_at(position)
-            assert found is not None
-            self._db.execute("DELETE FROM denials WHERE slot = ? AND position = ?", (found[0].id, position))
+            slot = self._catalog.ensure(self._logs.key_of(position).scope, said.entity, said.predicate)
+            self._db.execute("DELETE FROM denials WHERE slot = ? AND position = ?", (slot.id, position))
+        self._catalog.count_uses({(said.source_kind, said.source_id): -1})
 
     def _drop_slot(self, slot: Slot) -> None:
         """Forget a slot of which nothing is left."""

@@ -274,8 +274,8 @@ class Reading:
             times = [clocks.corrected(log.position(seq), event.hlc) for seq, event in events]
             count = max((index for index, moment in enumerate(times, 1) if moment <= time), default=0)
             later = later or count < len(events)
-            for seq, event in events[:count]:
-                held[log.no] = max(held.get(log.no, 0), seq)
+            held[log.no] = max(held.get(log.no, 0), events[count][0] - 1 if count < len(events) else log.seq)
+            for _, event in events[:count]:
                 note = readable(event) if event.kind == Kind.FRONTIER else None
                 for log_id, last in note.changed if isinstance(note, Frontier) else ():
                     number = logs.by_id[log_id].no if log_id in logs.by_id else -1
