@@ -75,7 +75,7 @@ class World:
         verb = self.random.choices(("remember", "end", "deny"), weights=(8, 2, 2))[0]
         if verb == "remember":
             mentions = [self.random.choice(ENTITIES)] if self.random.random() < 0.3 else []
-            start = self.random.choice(({}, {}, {"since": "2024-06-01"}, {"changed_on": "2024-06-12"}))
+            start = self.random.choice(({}, {}, {"since": "2024-06-01T00:00Z"}, {"changed_on": "2024-06-12T00:00Z"}))
             receipt = memory.remember(entity, predicate, value, mentions=mentions, **start, **about)
         else:
             receipt = getattr(memory, verb)(entity, predicate, value, **about)
