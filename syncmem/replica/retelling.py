@@ -2,28 +2,27 @@
 
 Rule: all that is known of a slot from one transaction on is dropped and folded again, transaction by
 transaction, from the statements that are left, with the definitions, clocks and cuts that were known then.
-What was believed before that transaction stays as it is.  The price is one fold of the slot for each
-transaction since then that could have changed it.
+What was believed before that transaction stays as it is.  Statements are added one by one; where something
+arrived that acts on others, the whole slot is folded: the price grows with the number of such events.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from syncmem.model import predicate
-from syncmem.model.instant import BEGINNING, FOREVER
+from syncmem.model.event import Event, Kind, Statement, readable
+from syncmem.model.instant import FOREVER
 from syncmem.model.liveness import denied
-from syncmem.model.record import Record, Role
-from syncmem.model.sweep import sweep
+from syncmem.model.record import BY_DENIAL, BY_REFERENCE, Record, Role
 from syncmem.replica.catalog import VAULT, Catalog, Slot
 from syncmem.replica.clocks import Clocks
 from syncmem.replica.connection import Database
 from syncmem.replica.cuts import Cuts
 from syncmem.replica.fold import Fold
 from syncmem.replica.logs import Logs
-from syncmem.replica.pages import Swept
-from syncmem.replica.timelines import shown_in, spread_over_lanes
+from syncmem.replica.timelines import Work, spread_over_lanes
 
 
 class Retelling:
@@ -41,15 +40,17 @@ class Retelling:
 
     def retell(self, slot: Slot, since: int, n: int, kept: Sequence[int]) -> None:
         """Fold a slot anew from transaction ``since`` up to the one before ``n``; ``kept`` are its statements."""
+        arrived = self._moments(slot, kept)
         self._fold.pages.drop(slot.id)
+        self._db.execute("DELETE FROM denials WHERE slot = ?", (slot.id,))
         self._db.execute("DELETE FROM beliefs WHERE slot = ? AND known_from >= ?", (slot.id, since))
         sql = f"UPDATE beliefs SET known_to = {FOREVER} WHERE slot = ? AND known_to >= ? AND known_to < {FOREVER}"
         self._db.execute(sql, (slot.id, since))
-        for moment in [m for m in self._moments(slot, kept) if since <= m < n]:
+        with self._as_known_at(since - 1, slot):
+            self._write_pages(slot, self._records(slot, kept))
+        for moment in sorted(m for m in arrived if since <= m < n):
             with self._as_known_at(moment, slot):
-                self._tell(moment, slot, self._records(kept))
-        with self._as_known_at(n - 1, slot):
-            self._write_pages(slot, self._records(kept))
+                self._tell(moment, slot, kept, arrived[moment])
         self._fold.rectangles.begin()
 
     # -- one moment ---------------------------------------------------------------------------------
@@ -78,50 +79,75 @@ class Retelling:
             self._logs.replayed = before
             self._fold.forget()
 
-    def _records(self, kept: Sequence[int]) -> list[Record]:
-        """The statements that had arrived, with the status that they had."""
-        found = [self._fold.record_at(position) for position in kept if self._logs.holds(position)]
-        records = [
-            record._replace(flags=record.flags | self._fold.liveness.status(record.position))
-            for _, record in filter(None, found)
-        ]
-        denials = [record for record in records if record.role == Role.DENY and record.live]
-        return [
-            record._replace(flags=record.flags | denied(record, denials)) if record.role <= Role.TEMPORARY else record
-            for record in records
-        ]
+    def _records(self, slot: Slot, kept: Iterable[int]) -> list[Record]:
+        """The claims and ends that had arrived, with the status that they had; denials are stored."""
+        found = filter(None, (self._fold.record_at(position) for position in kept if self._logs.holds(position)))
+        records = [record for _, record in found]
+        denials = [record for record in records if record.role == Role.DENY]
+        for denial in denials:  # all, before any is judged: an end may rest on them
+            self._fold.timelines.store_denial(slot.id, denial)
+        judged = [self._with_status(denial) for denial in denials]
+        for denial in judged:
+            self._fold.timelines.store_denial(slot.id, denial)
+        live = [denial for denial in judged if denial.live]
+        records = [self._with_status(record) for record in records if record.role != Role.DENY]
+        return [r._replace(flags=r.flags | denied(r, live)) if r.role <= Role.TEMPORARY else r for r in records]
 
-    def _tell(self, n: int, slot: Slot, records: list[Record]) -> None:
-        """Let what is believed of a slot at a transaction follow from its statements."""
-        many = self._catalog.predicate(slot.scope, slot.predicate).many
-        spread = spread_over_lanes(_said(records), many)
-        sql = f"SELECT DISTINCT lane FROM beliefs WHERE slot = ? AND known_to = {FOREVER}"
-        lanes = {row[0] for row in self._db.execute(sql, (slot.id,)).fetchall()}
-        rectangles = self._fold.rectangles
+    def _with_status(self, record: Record) -> Record:
+        return record._replace(flags=record.flags | self._fold.liveness.status(record.position))
+
+    def _tell(self, n: int, slot: Slot, kept: Sequence[int], arrived: set[int]) -> None:
+        """Let what is believed of a slot at a transaction follow from its statements: only the new ones, if they act
+        on nothing but the timeline, else all."""
+        rectangles, pages, timelines = self._fold.rectangles, self._fold.pages, self._fold.timelines
         rectangles.begin()
-        for lane in sorted(lanes | set(spread)):
-            segments, _ = sweep([record for record in spread.get(lane, []) if record.counts])
-            rectangles.replace(n, slot.id, lane, Swept(BEGINNING, FOREVER, segments, None), shown_in(lane))
+        pages.discard()
+        if arrived and arrived <= set(kept) and all(map(self._is_plain, arrived)):
+            work = Work(
+                new=[self._with_status(found[1]) for p in sorted(arrived) if (found := self._fold.record_at(p))]
+            )
+            timelines.fold(n, slot, work, lambda record, _: self._anew(record))
+        else:
+            timelines.refill(n, slot, self._records(slot, kept))
+        pages.flush()
         rectangles.flush()
+
+    def _is_plain(self, position: int) -> bool:
+        """Whether the arrival of a statement changes the status of no other."""
+        event = self._logs.event(position)
+        said = readable(event)
+        if not isinstance(event, Event) or not isinstance(said, Statement) or event.kind == Kind.DENY:
+            return False
+        return (said.refs is None or event.kind == Kind.END) and not self._fold.ends_naming(position)
+
+    def _anew(self, record: Record) -> Record:
+        """A record that is held already, settled with what is known now; its status stays."""
+        found = self._fold.record_at(record.position)
+        assert found is not None
+        return found[1]._replace(flags=found[1].flags | record.flags & (BY_REFERENCE | BY_DENIAL))
 
     def _write_pages(self, slot: Slot, records: list[Record]) -> None:
         definition = self._catalog.predicate(slot.scope, slot.predicate)
-        for lane, held in spread_over_lanes(_said(records), definition.many).items():
+        for lane, held in spread_over_lanes(records, definition.many).items():
             list(self._fold.pages.apply(slot.id, lane, definition.equality, held, {}))
         self._fold.pages.flush()
-        for record in records:
-            if record.role == Role.DENY:
-                self._fold.timelines.store_denial(slot.id, record)
 
     # -- which moments ------------------------------------------------------------------------------
 
-    def _moments(self, slot: Slot, kept: Sequence[int]) -> list[int]:
-        """The transactions in which anything arrived that could change what is believed of a slot."""
+    def _moments(self, slot: Slot, kept: Sequence[int]) -> dict[int, set[int]]:
+        """The transactions that could change what is believed of a slot, with what arrived in each of what could.
+
+        Where a cut moved, nothing is named: all is looked at.
+        """
         positions = self._concerning(slot, kept)
-        moments = {self._logs.arrival(position) for position in positions if self._logs.holds(position)}
+        moments: dict[int, set[int]] = {}
+        for position in positions:
+            if self._logs.holds(position):
+                moments.setdefault(self._logs.arrival(position), set()).add(position)
         for log in {self._logs.log_of(position).id for position in positions}:
-            moments.update(self._cuts.moves_of(log))
-        return sorted(moments)
+            for moved in self._cuts.moves_of(log):
+                moments[moved] = set()
+        return moments
 
     def _concerning(self, slot: Slot, kept: Sequence[int]) -> set[int]:
         """The statements of a slot, and all events that may decide on them or on each other."""
@@ -157,8 +183,3 @@ class Retelling:
                 equality = self._catalog.predicate(about[0].scope, about[0].predicate).equality
                 found += [denial.position for denial in self._fold.timelines.denials(about[0].id, equality)]
         return found
-
-
-def _said(records: list[Record]) -> list[Record]:
-    """The records of pages: all but the denials."""
-    return [record for record in records if record.role != Role.DENY]
