@@ -91,6 +91,8 @@ class AsyncMemory:
     retract = _on_owner(Memory.retract)
     correct = _on_owner(Memory.correct)
     undo = _on_owner(Memory.undo)
+    erase = _on_owner(Memory.erase)
+    scrub = _on_owner(Memory.scrub)
     define = _on_owner(Memory.define)
     correct_clock = _on_owner(Memory.correct_clock)
     believe = _on_owner(Memory.believe)

@@ -8,6 +8,9 @@ a decoded event is at most about 70 times its bytes, and an event is at most 64 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
+from operator import eq
 from typing import Any, Final
 
 import msgpack
@@ -27,7 +30,7 @@ def pack(value: Any) -> bytes:
     >>> pack([1, "a", {"b": 2, "a": 1}]).hex()
     '9301a16182a16101a16202'
     """
-    plain = value if type(value) in _FLAT else _ordered(value)
+    plain = value if type(value) in FLAT else _ordered(value)
     packed: bytes = msgpack.packb(plain, use_bin_type=True)
     return packed
 
@@ -46,14 +49,68 @@ def unpack(data: bytes, *, bytes_max: int = EVENT_BYTES_MAX) -> Any:
     """
     if len(data) > bytes_max:
         raise NotCanonical(f"{len(data)} bytes where at most {bytes_max} are allowed; ask the sender to split them")
+    value = unpack_outer(data)
+    if not (_is_flat(value) or is_canonical(value)):
+        raise NotCanonical("a second encoding of the same value; ask the sender for canonical bytes")
+    return value
+
+
+def unpack_outer(data: bytes, *, containers_max: int | None = None) -> Any:
+    """The value of bytes that re-encode to themselves; what is inside is to be looked at by :func:`is_canonical`.
+
+    Raises:
+        NotCanonical: malformed, a second encoding, or more than ``containers_max`` arrays and maps.  How long
+            ``data`` may be is the caller's to decide.
+    """
+    counted: dict[str, Any] = {}
+    if containers_max is not None and len(data) - len(data.translate(None, _OPENING)) > containers_max:
+        counted = dict.fromkeys(("list_hook", "object_hook"), _at_most(containers_max))
     try:
-        value = msgpack.unpackb(data, raw=False, strict_map_key=True, ext_hook=_no_extension)
+        value = msgpack.unpackb(data, raw=False, strict_map_key=True, ext_hook=_no_extension, **counted)
         same = msgpack.packb(value, use_bin_type=True) == data
     except (ValueError, TypeError, RecursionError, OverflowError, msgpack.UnpackException) as error:
         raise NotCanonical(f"not canonical msgpack ({error}); ask the sender for the bytes again") from error
-    if not same or not (_is_flat(value) or _is_canonical(value)):
+    if not same:
         raise NotCanonical("a second encoding of the same value; ask the sender for canonical bytes")
     return value
+
+
+_OPENING: Final = bytes([*range(0x80, 0xA0), *range(0xDC, 0xE0)])  # the bytes that an array or a map can begin with
+
+
+def _at_most(containers_max: int) -> Callable[[Any], Any]:
+    """A hook that sees every array or map as soon as it is there, and stops after some."""
+    left = containers_max
+
+    def seen(container: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise NotCanonical(f"more than {containers_max} arrays and maps; ask the sender to split them")
+        return container
+
+    return seen
+
+
+def pack_each(rows: Iterable[Sequence[Any]]) -> Iterator[bytes]:
+    """As :func:`pack_flat` of each row, in turn."""
+    return map(msgpack.Packer(use_bin_type=True).pack, rows)
+
+
+def unpack_each(parts: Sequence[bytes]) -> list[Any] | None:
+    """The values of canonical bytes, one of each part; None if a part is something else (the fast path for many)."""
+    values = []
+    unpacker = msgpack.Unpacker(raw=False, strict_map_key=True, ext_hook=_no_extension)
+    unpacker.feed(b"".join(parts))
+    try:
+        for end in accumulate(map(len, parts)):
+            values.append(unpacker.unpack())
+            if unpacker.tell() != end:
+                return None
+        same = all(map(eq, pack_each(values), parts))
+    except (ValueError, TypeError, RecursionError, OverflowError, msgpack.UnpackException):
+        return None
+    return values if same and all(_is_flat(value) or is_canonical(value) for value in values) else None
 
 
 def unpack_own(data: bytes) -> Any:
@@ -67,22 +124,21 @@ def _no_extension(code: int, data: bytes) -> Any:
 
 def _is_flat(value: Any) -> bool:
     """Whether a decoded value is an array of scalars, for which re-encoding shows everything."""
-    return type(value) is list and _FLAT.issuperset(map(type, value))
+    return type(value) is list and FLAT.issuperset(map(type, value))
 
 
-_FLAT: Final = frozenset({str, int, bool, bytes, type(None)})
+FLAT: Final = frozenset({str, int, bool, bytes, type(None)})
 
 
-def _is_canonical(value: Any, depth: int = 0) -> bool:
+def is_canonical(value: Any, depth: int = 0) -> bool:
     """Whether a decoded value keeps the rules that re-encoding alone does not show (order, depth, NaN)."""
     kind = type(value)
     if kind is list:
-        return depth < DEPTH_MAX and all(
-            _is_canonical(item, depth + 1) for item in value if type(item) in _NEEDS_A_LOOK
-        )
+        return depth < DEPTH_MAX and all(is_canonical(item, depth + 1) for item in value if type(item) in _NEEDS_A_LOOK)
     if kind is dict:
-        keys = list(value)
-        return depth < DEPTH_MAX and keys == _key_order(keys) and all(_is_canonical(value[k], depth + 1) for k in keys)
+        if depth >= DEPTH_MAX or (len(value) > 1 and (keys := list(value)) != _key_order(keys)):
+            return False
+        return all(is_canonical(item, depth + 1) for item in value.values() if type(item) in _NEEDS_A_LOOK)
     return bool(value == value)
 
 
@@ -99,7 +155,7 @@ def _ordered(value: Any, depth: int = 0) -> Any:
     if kind in (list, tuple, dict) and depth >= DEPTH_MAX:
         raise NotCanonical(f"nested deeper than {DEPTH_MAX}; flatten the value")
     if kind is list or kind is tuple:
-        return [item if type(item) in _FLAT else _ordered(item, depth + 1) for item in value]
+        return [item if type(item) in FLAT else _ordered(item, depth + 1) for item in value]
     if kind is dict:
         if not all(type(key) is str for key in value):
             raise NotCanonical("map keys must be text; convert them to str")

@@ -9,8 +9,9 @@ from syncmem.errors import SyncmemError
 from syncmem.model.event import CHAIN_START
 from syncmem.model.instant import FOREVER
 from syncmem.replica import schema
+from syncmem.replica.chain import Log, blocks, chain_after
 from syncmem.replica.driver import dbapi, driver
-from syncmem.replica.logs import SEQ_MASK, Log, blocks, chain_after
+from syncmem.replica.logs import SEQ_MASK
 from syncmem.replica.replica import Replica
 from syncmem.results import Doctor
 
@@ -23,7 +24,7 @@ def examine(replica: Replica, *, full: bool) -> Doctor:
     """Look at everything cheap; ``full`` also reads every event and recomputes every chain."""
     facts: dict[str, Any] = {}
     problems: list[str] = []
-    for look in (_library, _file, _logs, _held, _beliefs):
+    for look in (_library, _file, _logs, _held, _erased, _beliefs):
         look(replica, facts, problems)
     if full:
         _read_all(replica, facts, problems)
@@ -112,6 +113,19 @@ def _held(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
     targets = replica.db.execute("SELECT DISTINCT target FROM links").fetchall()
     waiting = [target for (target,) in targets if not replica.logs.holds(target)]
     facts["held"] = {"waiting_for": len(waiting)}
+
+
+def _erased(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
+    """Erasures that are known, and what they have still to do."""
+    erasures, waiting = replica.db.execute(
+        "SELECT count(DISTINCT position), count(DISTINCT CASE applied WHEN 0 THEN position END) FROM erasures"
+    ).fetchone()
+    facts["erasures"] = {"known": erasures, "not_applied": waiting, "scrubbed": replica.scrubber.state is None}
+    if replica.scrubber.state is not None:
+        problems.append(
+            "traces of what was erased may be in the file, because a program that reads it held up their removal; "
+            "end it, then run 'syncmem scrub'"
+        )
 
 
 def _beliefs(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:

@@ -70,6 +70,7 @@ class Bounds(BaseModel):
 class RememberLine(Said, Bounds):
     verb: Literal["remember"]
     affirm: bool | None = None
+    mentions: list[str] = []
 
 
 class EndLine(Said):

@@ -13,10 +13,10 @@ from typing import Final
 from syncmem import files, statements
 from syncmem.codec import pack_flat
 from syncmem.errors import InvalidInput
-from syncmem.model.frame import Frame
+from syncmem.model.frame import DEVICE_SCOPE, Frame
 from syncmem.model.instant import FOREVER, shown
 from syncmem.opened import Opened
-from syncmem.replica.bundle import DEVICE_SCOPE, MAGIC, batches, read_bundle, write_bundle
+from syncmem.replica.bundle import MAGIC, batches, read_bundle, write_bundle
 from syncmem.replica.replica import BULK_EVENTS, MERGE_EVENTS
 from syncmem.results import MergeReport
 
@@ -82,7 +82,8 @@ class Meeting(Opened):
             if progress is not None:
                 progress(events)
         with self._looking():
-            named = sorted(self._replica.catalog.slot(number)[1:] for number in slots)
+            known = (self._replica.catalog.known(number) for number in slots)
+            named = sorted(slot[1:] for slot in known if slot is not None)
         return MergeReport(events, transactions, tuple(named), tuple(dict.fromkeys(refused)))
 
     def export_bundle(self, path: str | os.PathLike[str], *, scopes: Iterable[str] | None = None) -> int:

@@ -20,6 +20,7 @@ from syncmem.asking import Asking
 from syncmem.codec import unpack
 from syncmem.doctor import examine
 from syncmem.environment import Environment
+from syncmem.forgetting import Forgetting
 from syncmem.meeting import Meeting
 from syncmem.replica.connection import WAIT_SECONDS
 from syncmem.results import Doctor, Notice
@@ -28,7 +29,7 @@ from syncmem.taking_back import TakingBack
 from syncmem.watch import Listener, Subscription, Watch
 
 
-class Memory(TakingBack, Asking, Meeting, Syncing):
+class Memory(TakingBack, Forgetting, Asking, Meeting, Syncing):
     """A replica of an assistant's memory in one SQLite file.
 
     Args:
@@ -87,6 +88,6 @@ class Memory(TakingBack, Asking, Meeting, Syncing):
             sql = "SELECT n, touched FROM transactions WHERE n > ? ORDER BY n"
             for number, touched in self._replica.db.execute(sql, (n,)).fetchall():
                 n = number
-                for slot in unpack(touched, bytes_max=2**30):
-                    notices.append(Notice(*self._replica.catalog.slot(slot)[1:], known=number))
+                slots = map(self._replica.catalog.known, unpack(touched, bytes_max=2**30))
+                notices += [Notice(s.scope, s.entity, s.predicate, number) for s in slots if s is not None]
         return n, notices

@@ -153,6 +153,26 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
+class ErasureReport:
+    """What an erasure did here; the other devices do the same when they hear of it.
+
+    Attributes:
+        events: how many events were erased, for each scope in which the erasure was written.
+        erasures: the ids of the events that tell the other devices.
+        scrubbed: no trace is left in this replica's files; if not, a program that is reading them holds that up,
+            and it is done at a later write, start or ``scrub()``.
+    """
+
+    events: dict[str, int]
+    erasures: tuple[str, ...]
+    scrubbed: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON types."""
+        return as_dict(self)
+
+
+@dataclass(frozen=True, slots=True)
 class HistoryEntry:
     """One event about a slot.
 

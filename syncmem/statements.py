@@ -8,6 +8,7 @@ anything is written, and the message ends with the next step.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, tzinfo
 from typing import Any, Final
@@ -18,6 +19,7 @@ from syncmem.model import instant
 from syncmem.model.event import TRUST_MAX, Form, Ref, Statement, Then
 from syncmem.model.instant import Moment, parse, parse_duration
 from syncmem.model.predicate import Predicate
+from syncmem.model.subjects import MENTIONS
 from syncmem.model.value import encode
 from syncmem.results import Source
 
@@ -40,6 +42,7 @@ class Words:
     batch: str | None
     reason: str | None
     zone: str | tzinfo | None
+    mentions: tuple[str, ...] = ()
 
     @property
     def extra(self) -> dict[str, Any]:
@@ -49,6 +52,7 @@ class Words:
             "episode": self.source.episode,
             "span": None if span is None else [span[0], span[1]],
             "reason": self.reason,
+            MENTIONS: [*self.mentions] or None,
         }
         return {name: value for name, value in found.items() if value is not None}
 
@@ -62,6 +66,7 @@ def words(
     batch: str | None,
     reason: str | None,
     zone: str | tzinfo | None,
+    mentions: Iterable[str] = (),
     trust_default: int = TRUST_TIERS["user"],
 ) -> Words:
     """Check and settle what all verbs have in common."""
@@ -84,7 +89,14 @@ def words(
         batch=None if batch is None else name("batch", batch),
         reason=None if reason is None else text("reason", reason, REASON_BYTES_MAX),
         zone=zone,
+        mentions=_mentions(mentions),
     )
+
+
+def _mentions(given: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(given, str):
+        raise InvalidInput(f"mentions is a list of entities; pass [{given!r}]")
+    return tuple(dict.fromkeys(name("mentioned entity", entity) for entity in given))
 
 
 def _observed(observed_at: When | None, source: Source, zone: str | tzinfo | None) -> int | None:

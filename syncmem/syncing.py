@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -14,7 +14,9 @@ from syncmem import files, statements
 from syncmem.environment import Environment
 from syncmem.errors import Busy, InvalidInput, NotFound, Revoked, Unreachable
 from syncmem.opened import Opened
+from syncmem.replica.catalog import Slot
 from syncmem.replica.driver import MEMORY
+from syncmem.replica.rectangles import Change
 from syncmem.seal.statements import Member
 from syncmem.standing import MailboxSync, SlotChange, Status, SyncReport
 from syncmem.sync import open_mailbox
@@ -337,13 +339,17 @@ class Syncing(Opened):
             )
             for one in results
         )
-        changes = tuple(
-            SlotChange(
-                *self._replica.catalog.slot(change.slot)[1:],
-                closed=tuple(self._telling.change(rectangle) for rectangle in change.removed),
-                opened=tuple(self._telling.change(rectangle) for rectangle in change.added),
-            )
-            for one in results
-            for change in one.outcomes.changes
-        )
+        changes = tuple(self._slot_change(slot, change) for one in results for slot, change in self._told(one))
         return SyncReport(parts, changes, any(one.outcomes.more_changes for one in results))
+
+    def _told(self, one: Synced) -> Iterator[tuple[Slot, Change]]:
+        """What a sync changed, with its slots; of what was erased since, nothing is told."""
+        for change in one.outcomes.changes:
+            slot = self._replica.catalog.known(change.slot)
+            if slot is not None:
+                yield slot, change
+
+    def _slot_change(self, slot: Slot, change: Change) -> SlotChange:
+        closed = tuple(self._telling.change(rectangle) for rectangle in change.removed)
+        opened = tuple(self._telling.change(rectangle) for rectangle in change.added)
+        return SlotChange(slot.scope, slot.entity, slot.predicate, closed, opened)

@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from syncmem import statements
 from syncmem.errors import InvalidInput, NotFound
-from syncmem.model.event import ClockNote, Form, Kind, Retract, Statement, Then, Undo, Withdraw, readable
+from syncmem.model.event import ClockNote, Event, Form, Kind, Retract, Statement, Then, Undo, Withdraw, readable
 from syncmem.model.instant import to_datetime
+from syncmem.model.subjects import mentioned
 from syncmem.replica.catalog import VAULT
 from syncmem.replica.logs import SEQ_MASK
 from syncmem.results import Receipt, Source
@@ -70,17 +71,18 @@ class TakingBack(Writing):
     def correct(self, event: str, value: object, /, **words_and_bounds: Any) -> Receipt:
         """Replace a claim by a right one, atomically. Takes the arguments of :meth:`remember`.
 
-        What is not said again is taken from the corrected claim: its start, its end, its scope.
+        What is not said again is taken from the corrected claim: its start, its end, its scope, whom it mentions.
         """
         with self._lock, self._replica.transaction():
             position = self._telling.position(event)
-            old = readable(self._replica.logs.event(position))
-            if not isinstance(old, Statement) or self._replica.logs.event(position).kind not in _CLAIM_KINDS:
+            stored = self._replica.logs.event(position)
+            old = readable(stored)
+            if not isinstance(old, Statement) or not isinstance(stored, Event) or stored.kind not in _CLAIM_KINDS:
                 raise InvalidInput(f"event {event} is no claim; correct the claim itself, or undo the event")
             scope = self._replica.logs.key_of(position).scope
             given = dict(words_and_bounds)
             bounds = self._inherited(position, old, {n: given.pop(n) for n in list(given) if n in _BOUNDS})
-            said = self._words(**{**_UNSAID, "scope": scope, **given})
+            said = self._words(**{**_UNSAID, "scope": scope, "mentions": mentioned(old), **given})
             if said.scope != scope:
                 raise InvalidInput(f"the claim is in scope {scope!r}; a correction stays in its scope")
             definition = self._replica.catalog.predicate(scope, old.predicate)

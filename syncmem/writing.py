@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta, tzinfo
 from typing import Final
 
@@ -48,6 +49,7 @@ class Writing(Opened):
         stale_after: timedelta | str | None = None,
         stale_trust: int | str | None = None,
         affirm: bool | None = None,
+        mentions: Iterable[str] = (),
         scope: str = VAULT,
         trust: Trust = None,
         source: Source | str | None = None,
@@ -74,6 +76,7 @@ class Writing(Opened):
             stale_after, stale_trust: counts with less trust after so long.
             affirm: whether it only restates; None: if the value equals what is believed at ``observed_at``
                 and neither start nor end is given.
+            mentions: other entities that the claim speaks of: it goes when one of them is erased.
             scope: who shares it: "vault" (all devices), "device" (never leaves), or a name.
             trust: 0..100, or "user" (90), "integration" (70), "document" (50), "inference" (30).
             source: a Source, or its kind as text. Documents need ``observed_at``.
@@ -83,7 +86,14 @@ class Writing(Opened):
             InvalidInput: the value cannot be stored, the times make no sense, a date lacks its zone, ...
         """
         said = self._words(
-            scope=scope, trust=trust, source=source, observed_at=observed_at, batch=batch, reason=reason, zone=zone
+            scope=scope,
+            trust=trust,
+            source=source,
+            observed_at=observed_at,
+            batch=batch,
+            reason=reason,
+            zone=zone,
+            mentions=mentions,
         )
         bounds = Bounds(since, changed_on, until, valid_to, then, expires_at, ttl, stale_after, stale_trust)
         with self._lock, self._replica.transaction():

@@ -24,7 +24,20 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 
 from syncmem import NONE, Environment, InvalidInput, ManualClock, Memory, NotFound, Receipt, restore
 from syncmem.environment import seeded_randomness
-from syncmem.model.event import ClockNote, Define, Event, Form, Kind, Retract, Statement, Then, Undo, Withdraw, readable
+from syncmem.model.event import (
+    ClockNote,
+    Define,
+    Erase,
+    Event,
+    Form,
+    Kind,
+    Retract,
+    Statement,
+    Then,
+    Undo,
+    Withdraw,
+    readable,
+)
 from syncmem.model.instant import FOREVER, from_datetime
 from syncmem.replica.catalog import Slot
 from syncmem.replica.logs import SEQ_MASK, Log
@@ -79,6 +92,8 @@ class Replicas(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp(prefix="syncmem-machine-"))
         self.devices: list[Device] = []
         self.acknowledged: dict[str, str] = {}  # event id -> scope
+        self.about: dict[str, tuple[str, str]] = {}  # event id of a statement -> scope, entity
+        self.erased: set[tuple[str, str]] = set()  # what an erasure may reach by now, or will when devices meet
         self.held: dict[int, set[str]] = {}  # device -> ids that it acknowledged and must still hold
         self.unchecked: set[int] = set()
         self.numbers = itertools.count(1)
@@ -119,7 +134,14 @@ class Replicas(RuleBasedStateMachine):
             return multiple()
         self.acknowledged[receipt.event] = scope_of(device.memory, receipt.event)
         self.held[number].add(receipt.event)
+        found = device.memory._replica.fold.record_at(device.memory._telling.position(receipt.event))
+        if found is not None:
+            self.about[receipt.event] = found[0].scope, found[0].entity
         return receipt.event
+
+    def stays(self, event: str) -> bool:
+        """Whether an event is about nothing that was erased anywhere."""
+        return self.about.get(event) not in self.erased
 
     @rule(number=DEVICES, hours=HOURS)
     def time_passes(self, number: int, hours: timedelta) -> None:
@@ -230,6 +252,16 @@ class Replicas(RuleBasedStateMachine):
     def correct_a_clock(self, number: int, event: str, hours: int) -> Any:
         return self.write(self.holder(number, event), lambda m: m.correct_clock(event, timedelta(hours=hours)))
 
+    @rule(number=DEVICES, entity=ENTITIES, scope=st.sampled_from([None, None, "vault", "work"]))
+    def erase(self, number: int, entity: str, scope: str | None) -> None:
+        memory = self.device(number)[1].memory
+        report = memory.erase(entity, scope=scope)
+        assert report.scrubbed
+        self.erased |= {(name, entity) for name in report.events}
+        for name in report.events:
+            assert memory.beliefs(entity, scope=name) == []
+            assert entity not in memory.entities(scope=name)
+
     # -- transactions -------------------------------------------------------------------------------
 
     @rule(number=DEVICES, entity=ENTITIES, values=st.lists(VALUES, min_size=1, max_size=3))
@@ -252,6 +284,7 @@ class Replicas(RuleBasedStateMachine):
                 raise ZeroDivisionError
         for receipt in receipts:
             self.acknowledged[receipt.event] = "vault"
+            self.about[receipt.event] = "vault", entity
             self.held[number].add(receipt.event)
         return multiple(*(receipt.event for receipt in receipts))
 
@@ -361,7 +394,7 @@ class Replicas(RuleBasedStateMachine):
     def every_replica_believes_what_the_reference_believes(self) -> None:
         for number in sorted(self.unchecked):
             memory = self.devices[number].memory
-            for event in self.held[number]:
+            for event in filter(self.stays, self.held[number]):
                 memory.event(event)
             assert_as_the_reference(memory)
         self.unchecked.clear()
@@ -389,7 +422,7 @@ class Replicas(RuleBasedStateMachine):
             problems = memory.doctor(full=True).problems
             assert not [p for p in problems if p.startswith(("log ", "the file"))]
         for event, scope in self.acknowledged.items():
-            for memory in memories if scope != "device" else ():
+            for memory in memories if scope != "device" and self.stays(event) else ():
                 assert memory.event(event).event == event
 
 
@@ -473,6 +506,7 @@ def told_in(memory: Memory, scope: str) -> list[reference.Event]:
         if log.key is not None and log.key.scope == scope
         for first, run in replica.logs.runs(log.no)
         for seq, event in enumerate(run, first)
+        if isinstance(event, Event)
     ]
     standing = [e for e in reference.live_events([reference.prepared(e) for e in found]) if e["op"] == "clock_note"]
     notes = [e for e in standing if e["trust"] >= 90 or e["writer"] == _writer(memory, e["log"])]
@@ -500,6 +534,7 @@ _OPERATIONS = {
     Kind.DEFINE: "define",
     Kind.CLOCK_NOTE: "clock_note",
     Kind.FRONTIER: "frontier",
+    Kind.ERASE: "erase",
 }
 
 
@@ -529,7 +564,7 @@ def _event(log: Log, seq: int, event: Event) -> reference.Event:
     elif isinstance(payload, ClockNote):
         result |= {"log": payload.log, "first": payload.first, "last": payload.last, "offset": payload.offset}
     else:
-        assert isinstance(payload, Withdraw) or event.kind == Kind.FRONTIER
+        assert isinstance(payload, Withdraw | Erase) or event.kind == Kind.FRONTIER
     return result
 
 

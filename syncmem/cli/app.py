@@ -15,7 +15,10 @@ from syncmem.errors import SyncmemError
 
 SECTIONS: Final[tuple[tuple[str, Sequence[click.Command]], ...]] = (
     ("Start here", (demo.demo, care.init)),
-    ("Write", (write.remember, write.end, write.deny, write.correct, write.retract, write.undo, write.define)),
+    (
+        "Write",
+        (write.remember, write.end, write.deny, write.correct, write.retract, write.undo, write.erase, write.define),
+    ),
     ("Write many", (write.apply_lines,)),
     (
         "Read",
@@ -25,7 +28,7 @@ SECTIONS: Final[tuple[tuple[str, Sequence[click.Command]], ...]] = (
     ("Care of devices", (sync.rename, sync.grant, sync.revoke, sync.adopt, sync.recover)),
     ("By hand", (care.merge, care.export_bundle, care.import_bundle)),
     ("Serve", (relay.relay,)),
-    ("Care", (care.backup, care.restore, care.doctor, care.rebuild, shell.completion)),
+    ("Care", (care.backup, care.restore, care.doctor, care.scrub, care.rebuild, shell.completion)),
 )
 
 

@@ -122,6 +122,21 @@ def rebuild(session: Session) -> None:
     session.show({"belief_digest": digest}, lambda: f"Rebuilt; the digest of all beliefs is {digest}.")
 
 
+@verb("scrub")
+@click.pass_context
+def scrub(ctx: click.Context, session: Session) -> None:
+    """Remove the last traces of what was erased from the file.
+
+    An erasure does that by itself, unless a program that reads the file holds it up.
+    """
+    with session.memory() as memory, progress(session, "Scrubbing"):
+        done = memory.scrub()
+    left = "Traces may be left: another program reads the file; end it, then try again."
+    session.show({"scrubbed": done}, lambda: "No trace is left." if done else left)
+    if not done:
+        ctx.exit(NOTABLE)
+
+
 @verb("doctor")
 @click.option("--full", is_flag=True, help="Also verify every event and fold the log again.")
 @click.option("--strict", is_flag=True, help=f"Exit with {NOTABLE} if there are problems.")

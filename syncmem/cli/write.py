@@ -11,6 +11,7 @@ from syncmem.cli.options import (
     DURATION,
     Trust,
     bounds_options,
+    entity_argument,
     keywords,
     predicate_argument,
     said_options,
@@ -23,13 +24,14 @@ from syncmem.cli.options import (
 from syncmem.cli.session import NOTABLE, Session, verb
 
 if TYPE_CHECKING:
-    from syncmem.results import Receipt
+    from syncmem.results import ErasureReport, Receipt
 
 
 @verb("remember")
 @slot_arguments
 @value_options
 @bounds_options
+@click.option("--mentions", metavar="ENTITY", multiple=True, help="Who else it speaks of; may be repeated.")
 @click.option("--affirm/--no-affirm", default=None, help="Store as a repetition, or never.  [default: if it is one]")
 @said_options
 @click.option("--strict", is_flag=True, help=f"Exit with {NOTABLE} if the result is contested.")
@@ -133,6 +135,30 @@ def undo(session: Session, event: str, **options: Any) -> None:
     with session.memory() as memory:
         receipt = memory.undo(event, **keywords(options))
     _show(session, receipt)
+
+
+@verb("erase")
+@entity_argument
+@click.option("--scope", metavar="NAME", help="Only there.  [default: every scope]")
+@click.option("--reason", metavar="TEXT", help="Kept with the erasure; must not name ENTITY.")
+@click.option("--trust", type=Trust(), metavar="TIER|0..100")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def erase(session: Session, entity: str, yes: bool, **options: Any) -> None:
+    """Make forget everything about ENTITY, on every device. Nothing brings it back."""
+    if not yes:
+        click.confirm(f"Erase everything about {entity!r}, on every device, for good?", abort=True, err=True)
+    with session.memory() as memory:
+        report = memory.erase(entity, **keywords(options))
+    session.show(report.to_dict(), lambda: _erased_text(report))
+
+
+def _erased_text(report: ErasureReport) -> str:
+    from syncmem.cli.words import counted, escaped
+
+    lines = [f"{counted(count, 'event')} erased in scope {escaped(scope)}." for scope, count in report.events.items()]
+    if not report.scrubbed:
+        lines.append("A program that reads the file holds up the removal of the last traces; later: syncmem scrub")
+    return "\n".join(lines)
 
 
 @verb("define")

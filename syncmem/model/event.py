@@ -25,6 +25,7 @@ from syncmem.model.value import TEXT_BYTES_MAX
 from syncmem.model.value import decode as value_of_bytes
 
 ID_BYTES: Final = 16
+SALT_BYTES: Final = 32  # of the names in an erasure
 LOG_PREFIX_BYTES: Final = 6  # of a log id, in the public names of events
 CHAIN_START: Final = bytes(32)
 TRUST_MAX: Final = 100
@@ -44,6 +45,7 @@ class Kind(IntEnum):
     DEFINE = 8
     CLOCK_NOTE = 9
     FRONTIER = 10
+    ERASE = 11
 
 
 STATEMENTS: Final = frozenset({Kind.CLAIM, Kind.AFFIRM, Kind.END, Kind.DENY})
@@ -160,7 +162,18 @@ class Frontier(NamedTuple):
     extra: dict[str, Any] | None
 
 
-Payload = Statement | Retract | Withdraw | Undo | Define | ClockNote | Frontier
+class Erase(NamedTuple):
+    """Payload: everything about these entities goes, everywhere. Nothing takes it back; it names nobody."""
+
+    names: list[bytes]  # see :mod:`syncmem.model.subjects`
+    salt: bytes | None  # the key of the names; None: the scope's subject key
+    trust: int
+    source_kind: str | None
+    source_id: str | None
+    extra: dict[str, Any] | None
+
+
+Payload = Statement | Retract | Withdraw | Undo | Define | ClockNote | Frontier | Erase
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +185,11 @@ class Event:
     payload: bytes
 
 
-ERASED: Final = 0  # the kind of what is left of an event whose payload and salt are gone; stands in no header
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What is left of an event whose payload and salt are gone: enough for the chain, nothing personal."""
 
-
-def erased(hashed_header: bytes) -> Event:
-    """What is left of an erased event: its header's hash, over which the chain goes."""
-    return Event(ERASED, 0, hashed_header)
+    header_hash: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +311,10 @@ def _check_ranges(payload: Payload) -> None:
         numbers = (payload.first, payload.last, abs(payload.offset))
         if len(payload.log) != ID_BYTES or not all(0 <= number <= LATEST for number in numbers):
             raise NotCanonical("a clock note names a log, places and an offset; ask the sender to check it")
+    if isinstance(payload, Erase):
+        keyed = payload.salt is None or len(payload.salt) == SALT_BYTES
+        if not keyed or not all(type(name) is bytes and len(name) == ID_BYTES for name in payload.names):
+            raise NotCanonical("an erasure lists names of 16 bytes, with a salt of 32; ask the sender to check it")
     if not 0 <= payload.trust <= TRUST_MAX:
         raise NotCanonical("a trust is out of range; ask the sender to check it")
 
@@ -334,6 +350,7 @@ _LIST: _Types = frozenset({list})
 _MAP: _Types = frozenset({dict})
 _BYTES: _Types = frozenset({bytes})
 _OPTIONAL_TEXT: _Types = frozenset({str, type(None)})
+_OPTIONAL_BYTES: _Types = frozenset({bytes, type(None)})
 _OPTIONAL_INT: _Types = frozenset({int, type(None)})
 _OPTIONAL_MAP: _Types = frozenset({dict, type(None)})
 _OPTIONAL_LIST: _Types = frozenset({list, type(None)})
@@ -359,12 +376,13 @@ _SHAPES: Final[dict[int, tuple[type[Any], _Check]]] = {
     Kind.DEFINE: _shape(Define, _TEXT, _MAP, *_SAID, _OPTIONAL_TEXT, _OPTIONAL_MAP),
     Kind.CLOCK_NOTE: _shape(ClockNote, _BYTES, _INT, _INT, _INT, *_SAID, _OPTIONAL_MAP),
     Kind.FRONTIER: _shape(Frontier, _INT, _INT, _LIST, _OPTIONAL_MAP),
+    Kind.ERASE: _shape(Erase, _LIST, _OPTIONAL_BYTES, *_SAID, _OPTIONAL_MAP),
 }
 
 
-def readable(event: Event) -> Payload | None:
+def readable(event: Event | Erased) -> Payload | None:
     """The payload's fields, or None where this version cannot read them (kept and forwarded all the same)."""
-    if not 0 <= event.hlc <= LATEST:
+    if isinstance(event, Erased) or not 0 <= event.hlc <= LATEST:
         return None
     try:
         return decode(event.kind, event.payload)

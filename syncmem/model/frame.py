@@ -6,9 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from syncmem.model.event import ERASED, Event, LogKey
+from syncmem.model.event import Erased, Event, LogKey
 from syncmem.model.salt import BLOCK_EVENTS, Cover
 
+Stored = Event | Erased
+
+DEVICE_SCOPE: Final = "device"  # claims that never leave the device
 FRAME_PAYLOAD_MAX: Final = 64 * 1024  # of the payloads of a frame together, unless it is one event
 
 
@@ -23,7 +26,7 @@ class Frame:
 
     key: LogKey
     first: int
-    events: Sequence[Event]
+    events: Sequence[Stored]
     cover: Cover
     head: bytes
     signature: bytes
@@ -33,7 +36,7 @@ class Frame:
         return self.first + len(self.events) - 1
 
 
-def fitting(first: int, events: Sequence[Event]) -> Iterator[int]:
+def fitting(first: int, events: Sequence[Stored]) -> Iterator[int]:
     """Into how many events each the consecutive events from place ``first`` are cut to fit frames."""
     count = size = 0
     for place, event in enumerate(events, first):
@@ -47,5 +50,5 @@ def fitting(first: int, events: Sequence[Event]) -> Iterator[int]:
         yield count
 
 
-def payload_bytes(event: Event) -> int:
-    return 0 if event.kind == ERASED else len(event.payload)
+def payload_bytes(event: Stored) -> int:
+    return len(event.payload) if isinstance(event, Event) else 0

@@ -66,6 +66,20 @@ def forget(cover: Cover, leaf: int) -> Cover:
     return result
 
 
+def put(cover: Cover, leaf: int, value: bytes) -> Cover:
+    """The cover with the salt of one leaf, known from elsewhere."""
+    if salt(cover, leaf) == value:
+        return cover
+    return {**forget(cover, leaf), leaf + BLOCK_EVENTS: value}
+
+
+def forgotten(cover: Cover, first: int, count: int) -> list[int]:
+    """Which of ``count`` leaves from leaf ``first`` have no salt any more."""
+    if 1 in cover:
+        return []
+    return [first + offset for offset, value in enumerate(salts(cover, first, count)) if value is None]
+
+
 def _leaf(known: Cover, node: int) -> bytes | None:
     if node in known:
         return known[node]

@@ -13,12 +13,11 @@ from typing import IO, Any, Final
 
 from syncmem.codec import pack, unpack
 from syncmem.errors import NotCanonical
-from syncmem.model.event import Event, LogKey
-from syncmem.model.frame import Frame
+from syncmem.model.event import LogKey
+from syncmem.model.frame import DEVICE_SCOPE, Frame, Stored
 from syncmem.replica.logs import Log, Logs
 from syncmem.wire.frames import FRAME_INFLATED_MAX, frame_bytes, read_frame
 
-DEVICE_SCOPE: Final = "device"  # claims that never leave the device
 MAGIC: Final = b"syncmem bundle 1\n"
 _LENGTH_BYTES: Final = 4
 _END: Final = "end"
@@ -43,7 +42,7 @@ def frames(
 
 def _frames_of(logs: Logs, log: Log, key: LogKey, first: int) -> Iterator[Frame]:
     """The events of one log from a place on, cut where its device has signed."""
-    pending: list[Event] = []
+    pending: list[Stored] = []
     runs = logs.runs(log.no, first - 1)
     for last, signature in logs.signed(log, first):
         count = last - first + 1

@@ -7,7 +7,8 @@ in a slot's own scope first and in the scope "vault", which every device holds, 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from syncmem.model import predicate
@@ -17,6 +18,7 @@ from syncmem.results import Source
 
 VAULT: Final = "vault"  # the scope that every device of a person holds
 _SLOTS_CACHED_MAX: Final = 50_000
+_UNUSED: Final = "DELETE FROM sources WHERE id = ? AND uses <= 0"
 
 
 class Slot(NamedTuple):
@@ -68,9 +70,15 @@ class Catalog:
             slot = self._remember(Slot(int(cursor.lastrowid), scope, entity, predicate))
         return slot
 
-    def slot(self, number: int) -> Slot:
-        sql = "SELECT id, scope, entity, predicate FROM slots WHERE id = ?"
-        return Slot(*self._db.execute(sql, (number,)).fetchone())
+    def known(self, number: int) -> Slot | None:
+        """The slot of a number, or None once it was erased."""
+        row = self._db.execute("SELECT id, scope, entity, predicate FROM slots WHERE id = ?", (number,)).fetchone()
+        return None if row is None else Slot(*row)
+
+    def drop(self, slot: Slot) -> None:
+        """Forget a slot of which nothing is left; its number is never used again."""
+        self._db.execute("DELETE FROM slots WHERE id = ?", (slot.id,))
+        self._slots.pop(slot[1:], None)
 
     def slots_of(self, predicate: str) -> list[Slot]:
         sql = "SELECT id, scope, entity, predicate FROM slots WHERE predicate = ? ORDER BY id"
@@ -99,11 +107,23 @@ class Catalog:
             number = self._sources[pair] = int(row[0])
         return number
 
+    def count_uses(self, uses: Mapping[tuple[str | None, str | None], int]) -> None:
+        """Note how many statements more (or less) name a source; one that none names is forgotten."""
+        for pair, count in uses.items():
+            number = self.source_number(*pair)
+            if number:
+                self._db.execute("UPDATE sources SET uses = uses + ? WHERE id = ?", (count, number))
+            if number and count < 0 and self._db.execute(_UNUSED, (number,)).rowcount:
+                self._sources.pop(pair, None)
+                self._source_of.pop(number, None)
+
     def source(self, number: int) -> Source:
-        """The kind and id that a source number stands for."""
+        """The kind and id that a source number stands for (nothing, once it was erased)."""
         found = self._source_of.get(number)
         if found is None:
             row = self._db.execute("SELECT kind, name FROM sources WHERE id = ?", (number,)).fetchone()
+            if row is None:
+                return Source()
             found = self._source_of[number] = Source(row[0], row[1])
         return found
 
@@ -124,6 +144,16 @@ class Catalog:
             self._defined[name, scope] = predicate.read(json.loads(settings))
         after = self.predicate(scope, name)
         return (before.many, before.equality) != (after.many, after.equality)
+
+    @contextmanager
+    def defined_as(self, definitions: Mapping[tuple[str, str], Predicate | None]) -> Iterator[None]:
+        """For a while, let other definitions of some (predicate, scope) stand; None: none."""
+        before = self._defined
+        self._defined = {pair: found for pair, found in {**before, **definitions}.items() if found is not None}
+        try:
+            yield
+        finally:
+            self._defined = before
 
     def defined(self) -> Iterator[tuple[str, str, Predicate]]:
         """All definitions that stand: (predicate, scope, definition)."""

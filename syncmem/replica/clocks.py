@@ -6,10 +6,11 @@ corrects its clock.  A note counts if the device itself wrote it, or its trust i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final, NamedTuple
 
-from syncmem.model.event import ClockNote, readable
+from syncmem.model.event import ClockNote, Event, readable
 from syncmem.model.instant import EARLIEST, LATEST
 from syncmem.model.record import LOG_SHIFT
 from syncmem.replica.connection import Database
@@ -80,8 +81,21 @@ class Clocks:
                 limited._notes.setdefault(log, []).append(self._note(position, about))
         return limited
 
+    @contextmanager
+    def corrected_by(self, others: Clocks) -> Iterator[None]:
+        """For a while, correct by other notes than those that stand."""
+        before, self._notes = self._notes, others._notes
+        try:
+            yield
+        finally:
+            self._notes = before
+
+    def about(self, log: int) -> list[int]:
+        """The positions of all notes about a log."""
+        return [row[0] for row in self._db.execute("SELECT position FROM clock_notes WHERE log = ?", (log,)).fetchall()]
+
     def _note(self, position: int, about: list[int]) -> _Note:
         event, log = self._logs.event(position), self._logs.log_of(position)
         payload = readable(event)
-        assert isinstance(payload, ClockNote)
+        assert isinstance(event, Event) and isinstance(payload, ClockNote)
         return _Note((payload.trust, event.hlc, log.id, position), log.device, *about)

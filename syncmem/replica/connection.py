@@ -100,6 +100,21 @@ class Database:
         finally:
             self.in_transaction = False
 
+    def rewrite(self) -> None:
+        """Write the whole file anew, so that nothing of what was deleted is left between its rows.
+
+        Raises:
+            Busy: another process is writing, or (without write-ahead logging) reading.
+        """
+        self.check_usable()
+        self.execute("VACUUM")
+
+    def empty_log(self) -> bool:
+        """Move the write-ahead log into the file and cut it to nothing; whether no reader held that up."""
+        self.check_usable()
+        held_up = self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        return not held_up
+
     def check_usable(self) -> None:
         if self._closed:
             raise Closed("the replica is closed; open it again")

@@ -45,6 +45,10 @@ class Cuts:
         self._moves.setdefault(log, []).append((n, seq))
         return True
 
+    def moves_of(self, log: bytes) -> list[int]:
+        """The transactions in which a log was cut anew."""
+        return [n for n, _ in self._moves.get(log, ())]
+
     def moved_in(self, n: int) -> list[int]:
         """The positions of events whose logs were cut anew in a transaction."""
         moved = [log for log, moves in self._moves.items() if any(number == n for number, _ in moves)]

@@ -84,6 +84,13 @@ class Digests:
             self._db.execute("DELETE FROM slot_digests WHERE slot = ?", (slot,))
         moved[scope] = moved.get(scope, 0) + after - before
 
+    def drop(self, slot: int) -> None:
+        """Take an erased slot out of the sum, as if it had never been in it."""
+        row = self._db.execute("SELECT scope, digest FROM slot_digests WHERE slot = ?", (slot,)).fetchone()
+        if row is not None:
+            self._db.execute("DELETE FROM slot_digests WHERE slot = ?", (slot,))
+            self._move(row[0], -int.from_bytes(row[1], "big"))
+
     def _of_slot(self, slot: int, entity: str, predicate: str) -> int:
         sql = (
             "SELECT lane, valid_from, valid_to, value, trust, contested FROM beliefs "

@@ -9,6 +9,7 @@ work is folded into its pages and rectangles.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from syncmem.codec import pack
 from syncmem.model.event import (
     ClockNote,
     Define,
+    Erased,
     Event,
     Kind,
     Payload,
@@ -27,6 +29,7 @@ from syncmem.model.event import (
 )
 from syncmem.model.liveness import Liveness, Relation, denied
 from syncmem.model.record import BY_DENIAL, BY_REFERENCE, DEAD, DENIED, Record, Role, settled
+from syncmem.model.subjects import mentioned
 from syncmem.model.value import key
 from syncmem.replica.catalog import Catalog, Slot
 from syncmem.replica.clocks import Clocks
@@ -43,7 +46,7 @@ class Arrival(NamedTuple):
     """An event that arrived: where it is, and what it is."""
 
     position: int
-    event: Event
+    event: Event | Erased
     payload: Payload | None = None  # where it was at hand anyway
 
 
@@ -63,6 +66,7 @@ class Fold:
         self.timelines = Timelines(database, catalog, self.pages, self.rectangles)
         self.liveness = Liveness(self.references)
         self._records: dict[int, tuple[Slot, Record]] = {}  # those of the latest arrivals
+        self._sources_used: Counter[tuple[str | None, str | None]] = Counter()
 
     def arrive(
         self, n: int, arrivals: Sequence[Arrival], *, new: bool = False, recheck: Sequence[int] = ()
@@ -73,10 +77,13 @@ class Fold:
         held before whose status is to be looked at again.
         """
         self._records.clear()
+        self._sources_used.clear()
         self.rectangles.begin()
         self.pages.discard()
         work: dict[Slot, Work] = {}
         self._settle_status([*self._register(arrivals, work, new), *recheck], work)
+        self._catalog.count_uses(self._sources_used)
+        self._sources_used.clear()
         changes: list[Change] = []
         while work:
             turned: list[int] = []
@@ -88,8 +95,19 @@ class Fold:
             self.pages.flush()
             self.rectangles.flush()
             work = {}
-            self._settle_status([end for claim in turned for end in self._ends_naming(claim)], work)
+            self._settle_status([end for claim in turned for end in self.ends_naming(claim)], work)
         return changes
+
+    def forget(self) -> None:
+        """Drop what was looked up of single events: it may not be what the logs say."""
+        self._records.clear()
+        self.references.forget()
+
+    def forget_all(self) -> None:
+        """As :meth:`forget`, and also what was kept of slots and values."""
+        self.forget()
+        self.timelines.forget()
+        self.rectangles.forget()
 
     # -- registering --------------------------------------------------------------------------------
 
@@ -101,7 +119,7 @@ class Fold:
             recheck += sorted(self.references.named_within(first, count))
         for position, event, payload in arrivals:
             payload = payload or readable(event)
-            if payload is None:
+            if payload is None or isinstance(event, Erased):
                 continue
             if self._cuts.excludes(position):
                 recheck.append(position)
@@ -128,6 +146,9 @@ class Fold:
         slot = self._catalog.ensure(scope, said.entity, said.predicate)
         record = self.record(position, event, said, slot)
         self._records[position] = (slot, record)
+        self._sources_used[said.source_kind, said.source_id] += 1
+        for other in mentioned(said) if said.extra else ():
+            self._db.execute("INSERT OR IGNORE INTO mentions VALUES (?, ?)", (other, position))
         item = work.get(slot)
         if item is None:
             item = work[slot] = Work()
@@ -175,9 +196,11 @@ class Fold:
             seen.add(position)
             event = self._logs.event(position)
             payload = readable(event)
+            if isinstance(event, Erased):
+                continue
             if isinstance(payload, Statement):
                 self._flag(position, event, payload, work)
-                waiting += self._ends_naming(position)
+                waiting += self.ends_naming(position)
                 if event.kind != Kind.END:
                     waiting += [self._logs.position(ref) for ref in payload.refs or ()]
             elif payload is not None:
@@ -213,7 +236,8 @@ class Fold:
         else:
             item.updates[position] = Update(record.start, record.value, BY_REFERENCE, status)
 
-    def _ends_naming(self, claim: int) -> list[int]:
+    def ends_naming(self, claim: int) -> list[int]:
+        """The ends that name a claim."""
         return [source for relation, source in self.references.links_to(claim) if relation == Relation.ENDS]
 
     def is_denied(self, position: int) -> bool:
@@ -223,7 +247,7 @@ class Fold:
             return False
         slot, record = found
         equality = self._catalog.predicate(slot.scope, slot.predicate).equality
-        denials = self.timelines.denials(slot.id, equality)
+        denials = [d for d in self.timelines.denials(slot.id, equality) if self._logs.holds(d.position)]
         standing = [denial for denial in denials if not self.liveness.status(denial.position) & DEAD]
         return bool(denied(record, standing) & DENIED)
 
@@ -233,7 +257,7 @@ class Fold:
             return self._records[position]
         event = self._logs.event(position)
         said = readable(event)
-        if not isinstance(said, Statement):
+        if not isinstance(said, Statement) or isinstance(event, Erased):
             return None
         slot = self._catalog.ensure(self._logs.key_of(position).scope, said.entity, said.predicate)
         return slot, self.record(position, event, said, slot)
@@ -256,9 +280,9 @@ class Fold:
         sql = "SELECT position FROM definitions WHERE predicate = ? AND scope = ?"
         found = []
         for (position,) in self._db.execute(sql, (predicate, scope)).fetchall():
-            event = self._logs.event(position)
-            payload = readable(event)
-            if isinstance(payload, Define) and visible(position) and liveness.acts(position):
+            event = self._logs.event(position) if visible(position) else None
+            payload = readable(event) if isinstance(event, Event) else None
+            if isinstance(event, Event) and isinstance(payload, Define) and liveness.acts(position):
                 clock = self._clocks.corrected(position, event.hlc)
                 found.append(((payload.trust, clock, self._logs.log_of(position).id, position), payload))
         if not found:

@@ -4,67 +4,45 @@ Rules: events are only ever added; a place in a log is never used twice; what ot
 byte for byte; every head is signed by its log's device in the transaction that stores it; the chain of
 every log can be recomputed from what is stored.
 A run is a row of consecutive events that arrived together, so its transaction is their arrival.
+Of an erased event its header hash stays, and its salt is forgotten: a place whose salt is gone is a
+tombstone.  A frame that brings the payload again may fill it, if nothing forbids that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from syncmem import labels
-from syncmem.codec import pack, pack_flat, unpack_own
+from syncmem.codec import unpack_own
 from syncmem.errors import BadSignature, BrokenChain, Damaged, Forked, NotFound
 from syncmem.model import salt
-from syncmem.model.event import (
-    CHAIN_START,
-    ERASED,
-    LOG_PREFIX_BYTES,
-    Event,
-    LogKey,
-    Ref,
-    chained,
-    head_words,
-    header,
-    header_hash,
-)
-from syncmem.model.frame import FRAME_PAYLOAD_MAX, Frame, fitting, payload_bytes
+from syncmem.model.event import CHAIN_START, ID_BYTES, Erased, Event, LogKey, Ref, head_words
+from syncmem.model.frame import FRAME_PAYLOAD_MAX, Frame, Stored, fitting, payload_bytes
 from syncmem.model.record import LOG_SHIFT
+from syncmem.replica.chain import (
+    Log,
+    blocks,
+    body_of,
+    chain_after,
+    cover_bytes,
+    erased_form,
+    read_cover,
+    read_events,
+)
 from syncmem.replica.connection import Database
 from syncmem.seal.keys import verify
 
-Sign = Callable[[bytes], bytes]  # head words -> the device's signature
+__all__ = ["SEQ_MASK", "Log", "Logs", "Stored", "blocks", "chain_after", "read_cover"]
 
 SEQ_MASK: Final = 2**LOG_SHIFT - 1
 _CACHED_RUNS: Final = 64
 _RUNS_READ_AT_ONCE: Final = 64  # bounds the memory of reading a long log
-
-
-@dataclass(slots=True)
-class Log:
-    """A log as this replica holds it: ``seq`` events, chain value ``head``."""
-
-    no: int
-    id: bytes
-    key: LogKey | None  # None while only references to it have arrived
-    seq: int
-    head: bytes
-    clock: int
-    own: bool
-    signature: bytes = b""  # of the head, by the log's device
-    open_bytes: int = 0  # of payloads since the last place whose signature was kept
-    name: str = ""  # the start of its id, in the public names of its events
-
-    @property
-    def device(self) -> bytes:
-        """The key of the device that writes it (the log's own id while that is not known)."""
-        return self.id if self.key is None else self.key.device
-
-    def __post_init__(self) -> None:
-        self.name = self.id[:LOG_PREFIX_BYTES].hex()
-
-    def position(self, seq: int) -> int:
-        return self.no << LOG_SHIFT | seq
+_WHOLE_COVER_BYTES: Final = len(cover_bytes(salt.whole(bytes(salt.SEED_BYTES))))
+_FORK: Final = "log {} was written by two lives of one device; what each holds stays, write on"
+Placed = tuple[int, Stored]  # position, event
+Sign = Callable[[bytes], bytes]  # head words -> the device's signature
+Admit = Callable[[int, Stored], bool]
 
 
 class Logs:
@@ -72,16 +50,15 @@ class Logs:
 
     def __init__(self, database: Database) -> None:
         self._db = database
-        self._cache: dict[int, list[Event]] = {}
+        self._cache: dict[int, list[Stored]] = {}
         self._covers: dict[tuple[int, int], salt.Cover] = {}
         self.replayed: int | None = None  # the transaction that a rebuild has come to
         self.forget()
 
     def forget(self) -> None:
         """Read everything anew: another process wrote, or a transaction was rolled back."""
-        rows = self._db.execute(
-            "SELECT no, id, device, incarnation, scope, seq, head, clock, own, signature, open_bytes FROM logs"
-        )
+        columns = "no, id, device, incarnation, scope, seq, head, clock, own, signature, open_bytes"
+        rows = self._db.execute(f"SELECT {columns} FROM logs")
         logs = [
             Log(
                 no,
@@ -151,7 +128,9 @@ class Logs:
 
     # -- writing ------------------------------------------------------------------------------------
 
-    def append(self, log: Log, events: Sequence[Event], tx: int, randomness: Callable[[int], bytes], sign: Sign) -> int:
+    def append(
+        self, log: Log, events: Sequence[Stored], tx: int, randomness: Callable[[int], bytes], sign: Sign
+    ) -> int:
         """Add own events and sign the head; the position of the first. A block that begins draws its seed."""
         first = start = log.seq + 1
         for count in fitting(first, events):
@@ -165,8 +144,11 @@ class Logs:
             start += count
         return log.position(first)
 
-    def receive(self, frame: Frame, tx: int) -> int:
-        """Take in consecutive events of another device's log; how many were new.
+    def receive(self, frame: Frame, tx: int, admit: Admit = lambda position, event: True) -> list[Placed]:
+        """Take in consecutive events of another device's log; those that were new.
+
+        ``admit`` is asked about each in order, once the chain is known to hold; of what it refuses only the
+        header hash is stored.
 
         Raises:
             BadSignature: the log's device has not signed this.
@@ -175,32 +157,105 @@ class Logs:
         """
         if not verify(frame.key.device, labels.HEAD, head_words(frame.key.id, frame.last, frame.head), frame.signature):
             raise BadSignature("a log's head is not signed by its device; ask another device for the events")
-        log = self.introduce(frame.key)
-        known = log.seq - frame.first + 1
-        if known >= len(frame.events) and frame.head != self.head_at(log, frame.last):
-            raise Forked(f"log {log.name} was written by two lives of one device; what each holds stays, write on")
-        if known >= len(frame.events):
-            return 0
+        log, first, events, cover = self.introduce(frame.key), frame.first, frame.events, frame.cover
+        known = log.seq - first + 1
+        if known >= len(events) and frame.head != self.head_at(log, frame.last):
+            raise Forked(_FORK.format(log.name))
         if known < 0:
             raise BrokenChain(
-                f"events {log.seq + 1} to {frame.first - 1} of the log are missing; ask the sender for them first",
-                log.seq,
+                f"events {log.seq + 1} to {first - 1} of the log are missing; ask the sender for them first", log.seq
             )
-        stored = self.cover(log.no, frame.first)
-        cover = stored or frame.cover
-        events = frame.events[known:]
-        if chain_after(log, frame.first + known, events, dict(cover)) != frame.head:
-            if log.seq:
-                raise Forked(f"log {log.name} was written by two lives of one device; what each holds stays, write on")
-            raise BrokenChain("the events do not lead to the stated head of their log; ask another device for them")
-        if stored is None:
-            self._open_block(log, frame.first, cover)
-        self._store(log, frame.first + known, events, tx, frame.head, frame.signature)
-        return len(events)
+        if known >= len(events):
+            return self._restore(log, first, events, cover, tx, admit)
+        added = self._add_new(log, frame, known, tx, admit)
+        return [*self._restore(log, first, events[:known], cover, tx, admit), *added]
 
-    def _store(self, log: Log, first: int, events: Sequence[Event], tx: int, head: bytes, signature: bytes) -> None:
-        body = pack_flat([[event.kind, event.hlc, event.payload] for event in events])
-        self._db.execute("INSERT INTO runs VALUES (?, ?, ?, ?)", (log.position(first), len(events), tx, body))
+    def _add_new(self, log: Log, frame: Frame, known: int, tx: int, admit: Admit) -> list[Placed]:
+        """Store the events after the first ``known`` ones, which are held."""
+        first, events, theirs, head = frame.first + known, frame.events[known:], frame.cover, frame.head
+        held = self.cover(log.no, first)
+        nodes, borrowed = self._proving(log, first, events, held, theirs, head)
+        if held is None:
+            self._open_block(log, first, theirs)
+        cover, kept = theirs if held is None else held, list[Stored]()
+        for seq, event in enumerate(events, first):
+            leaf = seq % salt.BLOCK_EVENTS
+            value = salt.salts_noting(nodes, leaf, 1)[0]
+            if isinstance(event, Event) and value is not None and admit(log.position(seq), event):
+                kept.append(event)
+                cover = salt.put(cover, leaf, value) if borrowed else cover
+                continue
+            kept.append(event if value is None or isinstance(event, Erased) else erased_form(log, seq, event, value))
+            cover = salt.forget(cover, leaf)
+        self._keep_cover(log.no, first, cover)
+        self._store(log, first, kept, tx, head, frame.signature)
+        return [(log.position(seq), event) for seq, event in enumerate(kept, first)]
+
+    def _proving(
+        self, log: Log, first: int, events: Sequence[Stored], held: salt.Cover | None, theirs: salt.Cover, head: bytes
+    ) -> tuple[salt.Cover, bool]:
+        """The nodes of the salt tree with which events lead to their head: ours; else, and told, theirs beside them."""
+        covers = [theirs] if held is None else [held] if held == theirs else [held, {**held, **theirs}]
+        for number, nodes in enumerate(map(dict, covers)):
+            try:
+                if chain_after(log, first, events, nodes) == head:
+                    return nodes, number > 0
+            except BrokenChain:
+                if len(covers) == 1:
+                    raise
+        if log.seq:
+            raise Forked(_FORK.format(log.name))
+        raise BrokenChain("the events do not lead to the stated head of their log; ask another device for them")
+
+    def restorable(
+        self, log: Log, first: int, events: Sequence[Stored], cover: salt.Cover
+    ) -> Iterator[tuple[int, Event, bytes]]:
+        """Those of some events of which only the header hash is held: position, event, salt."""
+        held = self.cover(log.no, first)
+        last = min(first + len(events) - 1, log.seq)
+        for leaf in salt.forgotten(held, first % salt.BLOCK_EVENTS, last - first + 1) if held and last >= first else ():
+            seq = first + leaf - first % salt.BLOCK_EVENTS
+            event, value = events[seq - first], salt.salt(cover, leaf)
+            if isinstance(event, Event) and value is not None:
+                position = log.position(seq)
+                if erased_form(log, seq, event, value) == self.event(position):
+                    yield position, event, value
+
+    def _restore(
+        self, log: Log, first: int, events: Sequence[Stored], cover: salt.Cover, tx: int, admit: Admit
+    ) -> list[Placed]:
+        """Fill the places of which only the header hash is held; they arrive now."""
+        restored: list[Placed] = []
+        for position, event, value in list(self.restorable(log, first, events, cover)):
+            if admit(position, event):
+                start, run = self._run_of(position)
+                before = self.arrival(position)
+                self._db.execute("DELETE FROM runs WHERE position = ?", (start,))
+                parts = (start, run[: position - start], before), (position, [event], tx)
+                for place, part, n in (*parts, (position + 1, run[position + 1 - start :], before)):
+                    if part:
+                        self._db.execute("INSERT INTO runs VALUES (?, ?, ?, ?)", (place, len(part), n, body_of(part)))
+                self._cache.pop(start, None)
+                held = self.cover(log.no, first) or {}
+                self._keep_cover(log.no, first, salt.put(held, position % salt.BLOCK_EVENTS, value))
+                restored.append((position, event))
+        return restored
+
+    def erase(self, positions: Sequence[int]) -> None:
+        """Forget payload and salt of stored events; their header hashes stay, and when they arrived."""
+        for position in positions:
+            start, run = self._run_of(position)
+            seq = position & SEQ_MASK
+            erased: list[Stored] = [*run]
+            erased[position - start] = Erased(self._header_hash(position))
+            self._db.execute("UPDATE runs SET body = ? WHERE position = ?", (body_of(erased), start))
+            self._cache[start] = erased
+            cover = self.cover(position >> LOG_SHIFT, seq) or {}
+            self._keep_cover(position >> LOG_SHIFT, seq, salt.forget(cover, seq % salt.BLOCK_EVENTS))
+
+    def _store(self, log: Log, first: int, events: Sequence[Stored], tx: int, head: bytes, signature: bytes) -> None:
+        position = log.position(first)
+        self._db.execute("INSERT INTO runs VALUES (?, ?, ?, ?)", (position, len(events), tx, body_of(events)))
         size = sum(map(payload_bytes, events))
         if log.seq and (first % salt.BLOCK_EVENTS == 0 or log.open_bytes + size > FRAME_PAYLOAD_MAX):
             self._db.execute("INSERT INTO signatures VALUES (?, ?, ?)", (log.no, log.seq, log.signature))
@@ -208,7 +263,7 @@ class Logs:
         log.open_bytes += size
         log.head, log.signature = head, signature
         log.seq = first + len(events) - 1
-        log.clock = max([log.clock, *(event.hlc for event in events)])
+        log.clock = max([log.clock, *(event.hlc for event in events if isinstance(event, Event))])
         sql = "UPDATE logs SET seq = ?, head = ?, clock = ?, signature = ?, open_bytes = ? WHERE no = ?"
         self._db.execute(sql, (log.seq, log.head, log.clock, log.signature, log.open_bytes, log.no))
 
@@ -219,7 +274,7 @@ class Logs:
 
     # -- reading ------------------------------------------------------------------------------------
 
-    def event(self, position: int) -> Event:
+    def event(self, position: int) -> Stored:
         """The event at a position.
 
         Raises:
@@ -236,18 +291,33 @@ class Logs:
         return int(self._db.execute(sql, (position,)).fetchone()[0])
 
     def ref(self, position: int) -> Ref:
-        """The hash pointer to a stored event."""
-        log, seq = self.log_of(position), position & SEQ_MASK
+        """The hash pointer to a stored event, also to an erased one."""
+        log = self.log_of(position)
+        return Ref(log.id, position & SEQ_MASK, self._header_hash(position)[:ID_BYTES])
+
+    def _header_hash(self, position: int) -> bytes:
+        log, seq, event = self.log_of(position), position & SEQ_MASK, self.event(position)
+        if isinstance(event, Erased):
+            return event.header_hash
         cover = self.cover(log.no, seq)
-        event = self.event(position)
-        if event.kind == ERASED:
-            return Ref(log.id, seq, event.payload[:16])
         value = salt.salt(cover, seq % salt.BLOCK_EVENTS) if cover else None
         if value is None:
             raise Damaged("the salt of an event is missing from the file; restore a backup or sync into a new file")
-        return Ref(log.id, seq, header_hash(header(log.id, seq, event, value))[:16])
+        return erased_form(log, seq, event, value).header_hash
 
-    def runs(self, no: int, after: int = 0) -> Iterator[tuple[int, list[Event]]]:
+    def any_erased(self, no: int, last: int) -> bool:
+        """Whether anything of a log up to a place is held as its header hash only."""
+        sql = "SELECT block, cover FROM blocks WHERE log = ? AND block <= ? AND length(cover) <> ?"
+        blocks_with_gaps = self._db.execute(sql, (no, last // salt.BLOCK_EVENTS, _WHOLE_COVER_BYTES)).fetchall()
+        for block, cover in blocks_with_gaps:
+            first = max(block * salt.BLOCK_EVENTS, 1)
+            until = min((block + 1) * salt.BLOCK_EVENTS - 1, last, self.by_no[no].seq)
+            nodes = read_cover(unpack_own(cover))
+            if until >= first and salt.forgotten(nodes, first % salt.BLOCK_EVENTS, until - first + 1):
+                return True
+        return False
+
+    def runs(self, no: int, after: int = 0) -> Iterator[tuple[int, list[Stored]]]:
         """Stored events of one log after place ``after``: (first place, events), in order; none beyond what is held."""
         if after >= self.by_no[no].seq:
             return
@@ -264,7 +334,7 @@ class Logs:
                 yield position & SEQ_MASK, read_events(body)
             low = rows[-1][0]
 
-    def arrived_in(self, tx: int) -> list[tuple[int, list[Event]]]:
+    def arrived_in(self, tx: int) -> list[tuple[int, list[Stored]]]:
         """The runs of one transaction: (first position, events)."""
         rows = self._db.execute("SELECT position, body FROM runs WHERE tx = ? ORDER BY position", (tx,)).fetchall()
         return [(position, read_events(body)) for position, body in rows]
@@ -280,6 +350,14 @@ class Logs:
                 self._covers.clear()
             self._covers[key] = read_cover(unpack_own(row[0]))
         return self._covers[key]
+
+    def _keep_cover(self, no: int, seq: int, cover: salt.Cover) -> None:
+        """Store the salt tree of a block anew, if it changed."""
+        key = (no, seq // salt.BLOCK_EVENTS)
+        if self.cover(no, seq) != cover:
+            self._db.execute("UPDATE blocks SET cover = ? WHERE log = ? AND block = ?", (cover_bytes(cover), *key))
+            self._covers[key] = cover
+            self._known_nodes = {}
 
     def _nodes(self, no: int, seq: int, cover: salt.Cover) -> salt.Cover:
         """The nodes of a block's salt tree that were computed so far."""
@@ -308,7 +386,7 @@ class Logs:
         row = (log.no, seq // salt.BLOCK_EVENTS, cover_bytes(cover), log.head)
         self._db.execute("INSERT INTO blocks VALUES (?, ?, ?, ?)", row)
 
-    def _run_of(self, position: int) -> tuple[int, list[Event]]:
+    def _run_of(self, position: int) -> tuple[int, list[Stored]]:
         sql = "SELECT position, count FROM runs WHERE position <= ? ORDER BY position DESC LIMIT 1"
         row = self._db.execute(sql, (position,)).fetchone()
         if row is None or position >= row[0] + row[1]:
@@ -320,42 +398,3 @@ class Logs:
             body = self._db.execute("SELECT body FROM runs WHERE position = ?", (first,)).fetchone()[0]
             self._cache[first] = read_events(body)
         return first, self._cache[first]
-
-
-def cover_bytes(cover: salt.Cover) -> bytes:
-    return pack([[node, value] for node, value in sorted(cover.items())])
-
-
-def read_cover(nodes: Any) -> salt.Cover:
-    """A salt tree from its ``[node, value]`` pairs."""
-    return {int(node): bytes(value) for node, value in nodes}
-
-
-def read_events(body: bytes) -> list[Event]:
-    return [Event(*fields) for fields in unpack_own(body)]
-
-
-def blocks(first: int, events: Sequence[Any]) -> Iterator[tuple[int, Sequence[Any]]]:
-    """Cut consecutive events at the borders of blocks of 256: (first place, events)."""
-    done = 0
-    while done < len(events):
-        room = salt.BLOCK_EVENTS - (first + done) % salt.BLOCK_EVENTS
-        yield first + done, events[done : done + room]
-        done += room
-
-
-def chain_after(log: Log, first: int, events: Sequence[Event], cover: salt.Cover) -> bytes:
-    """The chain value of a log after ``events``, which start at place ``first`` within one block.
-
-    Nodes of the salt tree that are computed on the way are noted in ``cover``.
-    """
-    head = log.head
-    salts = salt.salts_noting(cover, first % salt.BLOCK_EVENTS, len(events))
-    for seq, (event, value) in enumerate(zip(events, salts, strict=True), first):
-        if event.kind == ERASED:
-            head = chained(head, event.payload)
-            continue
-        if value is None:
-            raise BrokenChain("the salt of an event is missing; ask the sender for the events again")
-        head = chained(head, header_hash(header(log.id, seq, event, value)))
-    return head

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final
 
 from syncmem.model import predicate
-from syncmem.model.event import Frontier, Kind, Statement, readable
+from syncmem.model.event import Event, Frontier, Kind, Statement, readable
 from syncmem.model.instant import BEGINNING, FOREVER
 from syncmem.model.liveness import Liveness, denied
 from syncmem.model.predicate import UNDECLARED, Predicate
@@ -224,7 +224,7 @@ class Reading:
         def settled(record: Record) -> Record:
             event = logs.event(record.position)
             said = readable(event)
-            assert isinstance(said, Statement)
+            assert isinstance(event, Event) and isinstance(said, Statement)
             anew = fold.record(record.position, event, said, slot, clocks)
             return anew._replace(key=key(anew.value, equality))
 
@@ -249,7 +249,12 @@ class Reading:
     def asserted_by(self, clock: int) -> Visible:
         """Visible: events whose corrected clock is at most ``clock``."""
         logs, clocks = self._replica.logs, self._replica.clocks
-        return Visible(lambda p: logs.holds(p) and clocks.corrected(p, logs.event(p).hlc) <= clock, clock=clock)
+
+        def admits(position: int) -> bool:
+            event = logs.event(position) if logs.holds(position) else None
+            return isinstance(event, Event) and clocks.corrected(position, event.hlc) <= clock
+
+        return Visible(admits, clock=clock)
 
     def held_by(self, device: bytes, scope: str, time: int) -> tuple[Visible, Grade]:
         """Visible: what another device held at ``time``, by its frontier notes; and how sure that is."""
@@ -264,19 +269,30 @@ class Reading:
         for log in logs.by_no.values():
             if log.key is None or (log.key.device, log.key.scope) != (device, scope):
                 continue
-            events = [(seq, event) for first, run in logs.runs(log.no) for seq, event in enumerate(run, first)]
+            placed = [(seq, event) for first, run in logs.runs(log.no) for seq, event in enumerate(run, first)]
+            events = [(seq, event) for seq, event in placed if isinstance(event, Event)]  # of others no clock is left
             times = [clocks.corrected(log.position(seq), event.hlc) for seq, event in events]
             count = max((index for index, moment in enumerate(times, 1) if moment <= time), default=0)
             later = later or count < len(events)
-            for seq, event in events[:count]:
-                held[log.no] = max(held.get(log.no, 0), seq)
+            held[log.no] = max(held.get(log.no, 0), events[count][0] - 1 if count < len(events) else log.seq)
+            for _, event in events[:count]:
                 note = readable(event) if event.kind == Kind.FRONTIER else None
                 for log_id, last in note.changed if isinstance(note, Frontier) else ():
                     number = logs.by_id[log_id].no if log_id in logs.by_id else -1
                     held[number] = max(held.get(number, 0), last)
+        if self._redacted(held, scope):
+            return held, Grade.REDACTED
         if any(number < 0 or logs.by_no[number].seq < last for number, last in held.items()):
             return held, Grade.PARTIAL
         return held, Grade.EXACT if later else Grade.PROVISIONAL
+
+    def _redacted(self, held: dict[int, int], scope: str) -> bool:
+        """Whether what was held may have had in it what was erased since: where an erasure had not been seen yet."""
+        logs = self._replica.logs
+        erasures = self._replica.erasures.all_in(scope)
+        if erasures and all(p & SEQ_MASK <= held.get(p >> LOG_SHIFT, 0) for p in erasures):
+            return False
+        return any(logs.any_erased(number, last) for number, last in held.items() if number in logs.by_no)
 
 
 def as_timeline(placed: list[Placed], equality: Equality) -> list[Placed]:

@@ -142,6 +142,11 @@ class Rectangles:
         self._closing.clear()
         self._opening.clear()
 
+    def forget(self) -> None:
+        """Keep no value in memory."""
+        self._json.clear()
+        self.begin()
+
     # -- folding to rows ----------------------------------------------------------------------------
 
     def rows(self, swept: Swept, shown: Shown) -> list[Rectangle]:

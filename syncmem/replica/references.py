@@ -12,6 +12,8 @@ from syncmem.model.event import (
     STATEMENTS,
     ClockNote,
     Define,
+    Erase,
+    Erased,
     Frontier,
     Kind,
     Payload,
@@ -71,6 +73,25 @@ class References:
         row = (self.batch_number(batch), position, count)
         self._db.execute("INSERT OR REPLACE INTO members VALUES (?, ?, ?)", row)
 
+    def leave_batch(self, batch: tuple[str, str], position: int) -> None:
+        """An erased event is no longer of a batch; a batch of which nothing is left loses its name."""
+        number = self.batch_number(batch)
+        sql = "SELECT position, count FROM members WHERE batch = ? AND position <= ? ORDER BY position DESC LIMIT 1"
+        first, count = self._db.execute(sql, (number, position)).fetchone()
+        self._db.execute("DELETE FROM members WHERE batch = ? AND position = ?", (number, first))
+        for start, end in ((first, position), (position + 1, first + count)):
+            if start < end:
+                self.join_batch(batch, start, end - start)
+        sql = "SELECT EXISTS (SELECT 1 FROM {} WHERE batch = ?)"
+        if not any(self._db.execute(sql.format(t), (number,)).fetchone()[0] for t in ("members", "withdrawals")):
+            self._db.execute("DELETE FROM batches WHERE id = ?", (number,))
+            self._batches.pop(batch, None)
+
+    def unlink(self, position: int, made: Iterable[tuple[Relation, Ref]]) -> None:
+        """Drop the references of an erased event."""
+        rows = [(self._logs.position(ref), position, int(relation)) for relation, ref in made]
+        self._db.executemany("DELETE FROM links WHERE target = ? AND source = ? AND relation = ?", rows)
+
     def withdraw(self, batch: tuple[str, str], position: int) -> None:
         """Store a withdrawal."""
         number = self.batch_number(batch)
@@ -116,7 +137,7 @@ class References:
 
     def named_claim(self, position: int) -> int | None:
         event = self._logs.event(position)
-        if event.kind != Kind.END:
+        if isinstance(event, Erased) or event.kind != Kind.END:
             return None
         payload = readable(event)
         assert isinstance(payload, Statement)
@@ -124,7 +145,8 @@ class References:
             target = self._logs.position(ref)
             if not self._logs.holds(target) or self._logs.ref(target).id != ref.id:
                 continue
-            if self._logs.event(target).kind in (Kind.CLAIM, Kind.AFFIRM):
+            event = self._logs.event(target)
+            if not isinstance(event, Erased) and event.kind in (Kind.CLAIM, Kind.AFFIRM):
                 return target
         return None
 
@@ -138,7 +160,7 @@ class References:
                 return None
             event = self._logs.event(position)
             payload = readable(event)
-            if payload is None or isinstance(payload, Frontier):
+            if payload is None or isinstance(event, Erased) or isinstance(payload, Frontier | Erase):
                 return None
             self._actors[position] = self._actor(position, event.kind, payload)
         return self._actors[position]

@@ -15,19 +15,23 @@ from syncmem import labels
 from syncmem.codec import pack_flat
 from syncmem.environment import Environment
 from syncmem.errors import BrokenChain, Closed, InvalidInput, PeerError
-from syncmem.model.event import Event, Frontier, Kind, LogKey, Payload, encode, readable
-from syncmem.model.frame import Frame
+from syncmem.model.event import SALT_BYTES, Erase, Erased, Event, Frontier, Kind, LogKey, Payload, encode, readable
+from syncmem.model.frame import DEVICE_SCOPE, Frame
+from syncmem.model.subjects import subject_name
 from syncmem.model.sweep import FOLD_VERSION, TIE_WINDOW
-from syncmem.replica import schema
-from syncmem.replica.bundle import DEVICE_SCOPE, batches, frames
+from syncmem.replica import rebuilding, schema
+from syncmem.replica.bundle import batches, frames
 from syncmem.replica.catalog import Catalog
 from syncmem.replica.clocks import Clocks
 from syncmem.replica.connection import WAIT_SECONDS, Database
 from syncmem.replica.cuts import Cuts
+from syncmem.replica.erasing import Erasing
+from syncmem.replica.erasures import Erasures, SubjectKey
 from syncmem.replica.fold import Arrival, Fold
 from syncmem.replica.identity import Identities, Identity
 from syncmem.replica.logs import Log, Logs
 from syncmem.replica.rectangles import Change
+from syncmem.replica.scrubbing import Scrubber
 from syncmem.seal.keys import sign
 
 MERGE_EVENTS: Final = 256  # events a merge folds in one transaction: keeps the write lock under 100 ms
@@ -66,11 +70,16 @@ class Replica:
             self.cuts = Cuts(self.db, self.logs)
             self._cut_of: Callable[[LogKey], int | None] = lambda key: None
             self.fold = Fold(self.db, self.logs, self.catalog, self.clocks, self.cuts)
+            self.erasures = Erasures(self.db, self.logs, self.cuts)
+            parts = (self.db, self.logs, self.catalog, self.clocks, self.cuts, self.fold)
+            self.erasing = Erasing(*parts, self.erasures)
+            self.scrubber = Scrubber(self.db)
             self._seen = self.db.data_version()
             self._forget()
             self._identities = Identities(self.db, self.logs, environment, public_key)
             self._identity = self._identities.current()
             self._file = environment.disk.identity(path)
+            self.scrubber.scrub()
         except BaseException:
             self.db.close()
             raise
@@ -95,6 +104,7 @@ class Replica:
         except BaseException:
             self._forget()
             raise
+        self.scrubber.scrub()
 
     @contextmanager
     def _step(self) -> Iterator[None]:
@@ -123,8 +133,9 @@ class Replica:
 
     def _forget(self) -> None:
         """Drop what was cached: it may not be what the file says."""
-        for part in (self.logs, self.catalog, self.clocks, self.cuts, self.fold.references, self.fold.timelines):
+        for part in (self.logs, self.catalog, self.clocks, self.cuts, self.erasures, self.scrubber):
             part.forget()
+        self.fold.forget_all()
         self._own_logs: dict[str, Log] = {}
         row = self.db.execute("SELECT n, time FROM transactions ORDER BY n DESC LIMIT 1").fetchone()
         self._last = row or (0, 0)
@@ -176,7 +187,7 @@ class Replica:
             PeerError: everything that was new was refused.
         """
         written = self.take_in(batch)
-        if written is not None and not written.positions:
+        if written is not None and not written.positions and written.refused:
             raise next(iter(written.refused.values()))
         return written
 
@@ -187,9 +198,9 @@ class Replica:
         refused: dict[bytes, PeerError] = {}
         with self.transaction():
             n = self._last[0] + 1
-            arrivals = self._take_in_all(batch, n, refused)
-            touched = {self.logs.log_of(arrival.position).id for arrival in arrivals} | refused.keys()
-            if any(log.own and log.id in touched for log in self.logs.by_no.values()):
+            own = {log.id: log.seq for log in self.logs.own}
+            arrivals = self._take_in_all(_erasing_first(batch), n, refused)
+            if any(log.id in refused or log.seq != own[log.id] for log in self.logs.own):
                 self.renounce()
             if not arrivals:
                 return Written([], n, [], refused)
@@ -221,10 +232,7 @@ class Replica:
     def _take_in(self, frame: Frame, n: int) -> list[Arrival]:
         if frame.key.id not in self.logs.by_id:
             self.cuts.note(frame.key.id, n, self._cut_of(frame.key))
-        new = self.logs.receive(frame, n)
-        fresh = frame.events[len(frame.events) - new :]
-        first = self.logs.by_id[frame.key.id].position(frame.first + len(frame.events) - new)
-        return [Arrival(first + offset, event) for offset, event in enumerate(fresh)]
+        return [Arrival(*placed) for placed in self.logs.receive(frame, n, self.erasures.admit)]
 
     def renounce(self) -> None:
         """Another life of this device wrote into its log: what is written from now on belongs to a new incarnation."""
@@ -234,7 +242,10 @@ class Replica:
 
     def _is_new(self, frame: Frame) -> bool:
         log = self.logs.by_id.get(frame.key.id)
-        return log is None or log.seq < frame.last or self.logs.head_at(log, frame.last) != frame.head
+        if log is None or log.seq < frame.last or self.logs.head_at(log, frame.last) != frame.head:
+            return True
+        lacking = self.logs.restorable(log, frame.first, frame.events, frame.cover)
+        return any(not self.erasures.forbids(position, event) for position, event, _ in lacking)
 
     def _notes(self, n: int, arrivals: Sequence[Arrival]) -> list[Arrival]:
         """Frontier notes for what a merge brought: one in the own log of each scope; none about notes alone."""
@@ -244,7 +255,7 @@ class Replica:
             log = self.logs.log_of(position)
             scope = self.logs.key_of(position).scope
             changed.setdefault(scope, {})[log.id] = log.seq
-            if event.kind != Kind.FRONTIER:
+            if isinstance(event, Erased) or event.kind != Kind.FRONTIER:
                 worth.add(scope)
         notes = []
         for scope in sorted(worth):
@@ -256,23 +267,30 @@ class Replica:
 
     def _append(self, log: Log, events: Sequence[Event], n: int) -> int:
         seed = self.identity.private
-        return self.logs.append(
+        first = self.logs.append(
             log, events, n, self.environment.randomness, lambda words: sign(seed, labels.HEAD, words)
         )
+        for position, event in enumerate(events, first):
+            self.erasures.observe(position, event)
+        return first
 
     def _finish(
         self, n: int, arrivals: Sequence[Arrival], *, new: bool = False, recheck: Sequence[int] = ()
     ) -> Written:
-        """Fold what was stored and record the transaction."""
-        changes = self.fold.arrive(n, arrivals, new=new, recheck=recheck)
-        own = [event.hlc for position, event, _ in arrivals if self.logs.log_of(position).own]
+        """Erase what is to go, fold what was stored, and record the transaction."""
+        arrivals, retold = self.erasing.apply(n, arrivals)
+        if self.erasing.erased:
+            self.scrubber.mark()
+        changes = [*retold, *self.fold.arrive(n, arrivals, new=new, recheck=recheck)]
+        whole = [(arrival.position, arrival.event) for arrival in arrivals if isinstance(arrival.event, Event)]
+        own = [event.hlc for position, event in whole if self.logs.log_of(position).own]
         wall = own[-1] if own else self.environment.clock.now()
         if wall < self._last[1]:
             self.db.execute("INSERT INTO eras VALUES (?)", (n,))
         touched = pack_flat(sorted({change.slot for change in changes}))
         self.db.execute("INSERT INTO transactions VALUES (?, ?, ?, ?, ?)", (n, wall, wall, FOLD_VERSION, touched))
         self._last = (n, wall)
-        if any(arrival.event.kind == Kind.CLOCK_NOTE for arrival in arrivals):
+        if any(event.kind == Kind.CLOCK_NOTE for _, event in whole):
             self._retime()
         return Written([arrival.position for arrival in arrivals], n, changes)
 
@@ -318,6 +336,22 @@ class Replica:
     def forget_introducer(self) -> None:
         """See :meth:`syncmem.replica.identity.Identities.forget_introducer`."""
         self._identities.forget_introducer(self.identity)
+
+    # -- erasures -----------------------------------------------------------------------------------
+
+    def subjects_named_by(self, subject_key: SubjectKey) -> None:
+        """Where the subject key of a scope is looked up: the vault knows it, a replica in no vault has none."""
+        self.erasures.name_by(subject_key)
+
+    def reerase(self) -> Written | None:
+        """Apply erasures that had waited for their key; what that changed. Inside a write transaction."""
+        return self._finish(self._last[0] + 1, []) if self.erasures.due() else None
+
+    def erase(self, scope: str, entity: str, payload: Callable[[list[bytes], bytes | None], Erase]) -> Written:
+        """Write an erasure of an entity into a scope's log and apply it; inside a write transaction."""
+        key, salt = self.erasures.naming(scope, self.environment.randomness, SALT_BYTES)
+        self.erasing.hints[scope] = entity
+        return self.append(scope, [(Kind.ERASE, payload([subject_name(key, entity)], salt))])
 
     # -- publishing ---------------------------------------------------------------------------------
 
@@ -365,48 +399,23 @@ class Replica:
     # -- clocks and rebuilding ------------------------------------------------------------------------
 
     def _retime(self) -> None:
-        """Correct the times of own transactions by the clock notes about own logs that stand."""
-        previous = None
-        self.db.execute("DELETE FROM eras")
-        for n, wall in self.db.execute("SELECT n, wall FROM transactions ORDER BY n").fetchall():
-            time = wall + self._own_error(n)
-            if previous is not None and time < previous:
-                self.db.execute("INSERT INTO eras VALUES (?)", (n,))
-            previous = time
-            self.db.execute("UPDATE transactions SET time = ? WHERE n = ?", (time, n))
-        self._last = (self._last[0], previous or 0)
-
-    def _own_error(self, n: int) -> int:
-        """The known error of this device's clock at a transaction of its own."""
-        for position, events in self.logs.arrived_in(n):
-            if self.logs.log_of(position).own:
-                return self.clocks.corrected(position, events[0].hlc) - events[0].hlc
-        return 0
+        self._last = (self._last[0], rebuilding.retime(self.db, self.logs, self.clocks))
 
     def rebuild(self) -> None:
         """Drop everything derived and fold again, transaction by transaction; beliefs come out the same."""
         with self.transaction():
-            for table in schema.DERIVED_TABLES:
-                self.db.execute(f"DELETE FROM {table}")
-            self._forget()
-            try:
-                for (n,) in self.db.execute("SELECT n FROM transactions ORDER BY n").fetchall():
-                    self.logs.replayed = n
-                    self.fold.arrive(n, self._arrivals_of(n), recheck=self.cuts.moved_in(n))
-            finally:
-                self.logs.replayed = None
-
-    def _arrivals_of(self, n: int) -> list[Arrival]:
-        return [
-            Arrival(position + offset, event)
-            for position, events in self.logs.arrived_in(n)
-            for offset, event in enumerate(events)
-        ]
+            rebuilding.refold_all(self.db, self.logs, self.fold, self.cuts, self.erasures, self._forget)
 
     def unreadable(self) -> int:
         """How many held events this version cannot read (kept, forwarded, folded after an upgrade)."""
         total = 0
         for log in self.logs.by_no.values():
             for _, events in self.logs.runs(log.no):
-                total += sum(readable(event) is None for event in events)
+                total += sum(readable(event) is None and isinstance(event, Event) for event in events)
         return total
+
+
+def _erasing_first(batch: Sequence[Frame]) -> list[Frame]:
+    """Frames in the order in which the fewest payloads are stored that an erasure among them forbids."""
+    erasing = {f.key.id for f in batch for e in f.events if isinstance(e, Event) and e.kind == Kind.ERASE}
+    return sorted(batch, key=lambda frame: frame.key.id not in erasing)

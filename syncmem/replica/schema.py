@@ -21,6 +21,9 @@ folded again.  Times are microseconds since 1970 UTC; ``-2**62`` and ``2**62`` s
 ``definitions``    every definition of a predicate; ``predicates`` holds the ones that stand
 ``clock_notes``    known clock errors
 ``sources``        (kind, id) pairs that claims name
+``erasures``       the names under which erasures speak of entities; ``sightings``: which log has seen which place
+                   of which other log, by its frontier notes; ``mentions``: who else a statement speaks of
+``chores``         what is still to be done to the file: traces to be scrubbed
 ``slot_digests``   of each slot what is believed, as one number; ``belief_digests`` hold their sums by scope
 ``statements``     the roster: who belongs to the vault
 ``cuts``           where the logs of removed devices stop to count, since which transaction
@@ -60,7 +63,7 @@ CREATE TABLE transactions (
 CREATE TABLE eras (first INTEGER PRIMARY KEY);
 
 CREATE TABLE slots (
-    id INTEGER PRIMARY KEY, scope TEXT NOT NULL, entity TEXT NOT NULL, predicate TEXT NOT NULL,
+    id INTEGER PRIMARY KEY AUTOINCREMENT, scope TEXT NOT NULL, entity TEXT NOT NULL, predicate TEXT NOT NULL,
     UNIQUE (entity, predicate, scope));
 CREATE INDEX slots_predicate ON slots (predicate);
 CREATE TABLE pages (
@@ -89,10 +92,23 @@ CREATE TABLE predicates (
 CREATE TABLE clock_notes (
     position INTEGER PRIMARY KEY, log INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
     offset INTEGER NOT NULL, stands INTEGER NOT NULL DEFAULT 0);
-CREATE TABLE sources (id INTEGER PRIMARY KEY, kind TEXT, name TEXT);
+CREATE TABLE sources (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT, name TEXT, uses INTEGER NOT NULL DEFAULT 0);
 CREATE UNIQUE INDEX sources_pair ON sources (coalesce(kind, ''), coalesce(name, ''));
 CREATE TABLE slot_digests (slot INTEGER PRIMARY KEY, scope TEXT NOT NULL, digest BLOB NOT NULL);
 CREATE TABLE belief_digests (scope TEXT PRIMARY KEY, digest BLOB NOT NULL, n INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
+_ERASURE_TABLES: Final = """
+CREATE TABLE erasures (
+    scope TEXT, name BLOB, position INTEGER, salt BLOB NOT NULL, applied INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (scope, name, position)) WITHOUT ROWID;
+CREATE INDEX erasures_position ON erasures (position);
+CREATE INDEX erasures_to_do ON erasures (position) WHERE applied = 0;
+CREATE TABLE sightings (
+    about INTEGER, log INTEGER, last INTEGER, place INTEGER NOT NULL, PRIMARY KEY (about, log, last)) WITHOUT ROWID;
+CREATE TABLE mentions (entity TEXT, position INTEGER, PRIMARY KEY (entity, position)) WITHOUT ROWID;
+CREATE TABLE chores (name TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID;
 """
 
 _VAULT_TABLES: Final = """
@@ -119,6 +135,7 @@ CREATE TABLE reports (
 DERIVED_TABLES: Final = (
     *("slots", "pages", "beliefs", "denials", "links", "batches", "members", "withdrawals", "definitions"),
     *("predicates", "clock_notes", "sources", "slot_digests", "belief_digests"),
+    *("erasures", "sightings", "mentions"),
 )
 
 
@@ -197,7 +214,7 @@ def _migrations() -> Any:
 
     @steps()
     def first_tables(db: Any) -> None:
-        for statement in (_TABLES + _VAULT_TABLES + _VIEWS).split(";\n"):
+        for statement in (_TABLES + _ERASURE_TABLES + _VAULT_TABLES + _VIEWS).split(";\n"):
             if statement.strip():
                 db.execute(statement)
 

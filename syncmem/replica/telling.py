@@ -9,6 +9,7 @@ from syncmem.errors import NotFound
 from syncmem.model.event import (
     LOG_PREFIX_BYTES,
     Define,
+    Erased,
     Event,
     Form,
     Kind,
@@ -46,6 +47,7 @@ _VERBS: Final = {
     Kind.DEFINE: "define",
     Kind.CLOCK_NOTE: "clock_note",
     Kind.FRONTIER: "frontier",
+    Kind.ERASE: "erase",
 }
 _STATUS: Final = (
     (UNDONE, "undone"),
@@ -113,6 +115,8 @@ class Telling:
         held = [position for position in found if len(prefix) >= LOG_PREFIX_BYTES and logs.holds(position)]
         if len(held) != 1:
             raise NotFound(f"event {event_id} has not arrived here; sync or merge first, or check the id")
+        if isinstance(logs.event(held[0]), Erased):
+            raise NotFound(f"event {event_id} was erased; nothing of it is left, name another one")
         return held[0]
 
     def device_id(self, device: bytes) -> str:
@@ -144,6 +148,7 @@ class Telling:
         """One event, with its status and, for a slot, what its arrival did there."""
         replica = self._replica
         event = replica.logs.event(position)
+        assert isinstance(event, Event), "what was erased is told of nowhere"
         payload = readable(event)
         n = replica.logs.arrival(position)
         time = replica.db.execute("SELECT time FROM transactions WHERE n = ?", (n,)).fetchone()
@@ -194,7 +199,8 @@ class Telling:
             return "unreadable"
         flags = self._replica.fold.liveness.status(position)
         if isinstance(payload, Statement) and self._replica.fold.is_denied(position):
-            flags |= DENIED if self._replica.logs.event(position).kind in (Kind.CLAIM, Kind.AFFIRM) else 0
+            event = self._replica.logs.event(position)
+            flags |= DENIED if isinstance(event, Event) and event.kind in (Kind.CLAIM, Kind.AFFIRM) else 0
         return next((word for bit, word in _STATUS if flags & bit), "live")
 
     def _effect(self, slot: Slot, n: int) -> str:

@@ -162,20 +162,25 @@ class Timelines:
         for denial in self.denials(slot.id, equality):
             self.store_denial(slot.id, resettled(denial, slot))
         denials = self._live_denials(slot.id, equality)
-        lanes = self._pages.lanes(slot.id)
         held = [*self._pages.records(slot.id, equality), *work.new]
         before = [resettled(updated(record, work.updates.get(record.position)), slot) for record in held]
         records = [_judged(record, denials) for record in before]
         turned = [new.position for old, new in zip(before, records, strict=True) if (old.flags ^ new.flags) & DENIED]
+        return self.refill(n, slot, records), turned
+
+    def refill(self, n: int, slot: Slot, records: list[Record]) -> list[Change]:
+        """Fold a slot from these statements alone (their status is right); what changed."""
+        definition = self._catalog.predicate(slot.scope, slot.predicate)
+        lanes = self._pages.lanes(slot.id)
         self._pages.drop(slot.id)
         spread = spread_over_lanes(records, definition.many)
         changes: list[Change] = []
         for lane in sorted({*lanes, *spread}):
-            changes += self._fold_lane(n, slot.id, lane, equality, spread.get(lane, []), {})
+            changes += self._fold_lane(n, slot.id, lane, definition.equality, spread.get(lane, []), {})
             if lane not in spread:
                 emptied = self._rectangles.replace(n, slot.id, lane, _NOTHING, shown_in(lane))
                 changes += [emptied] if emptied else []
-        return changes, turned
+        return changes
 
 
 def _judged(record: Record, denials: list[Record]) -> Record:

@@ -67,6 +67,7 @@ class Syncer:
         self.digests = Digests(self.replica.db, self.replica.logs)
         self.reports = Reports(self.replica.db, self.digests)
         self.replica.govern(self.vault.cut_of)
+        self.replica.subjects_named_by(self.vault.subject_key)
 
     # -- the vault ----------------------------------------------------------------------------------
 

@@ -94,6 +94,14 @@ class Vault:
         """Where the mailboxes of this vault are."""
         return [row[0] for row in self._db.execute("SELECT address FROM addresses ORDER BY address")]
 
+    def subject_key(self, scope: str) -> bytes | None:
+        """The key that names a scope's erased entities; None where this device has none."""
+        if not self.exists:
+            return None
+        self.refresh()
+        key = self.known(scope)
+        return None if key is None else key.subject
+
     # -- writing ------------------------------------------------------------------------------------
 
     def add_address(self, address: str) -> None:
@@ -110,7 +118,8 @@ class Vault:
         if self._count() == before:
             return None
         self.refresh()
-        return self.replica.recut()
+        recut = self.replica.recut()
+        return self.replica.reerase() or recut
 
     def _count(self) -> int:
         return int(self._db.execute("SELECT count(*) FROM statements").fetchone()[0])

@@ -31,6 +31,23 @@ def test_a_receipt_in_words_names_the_event(shell: Shell) -> None:
         assert memory.event(event).value == "Berlin"
 
 
+def test_erasing_asks_first_and_tells_what_went(shell: Shell) -> None:
+    told(shell, ("Berlin", "2015"), ("Lisbon", "2020"))
+    refused = shell.run("erase", "ana")
+    assert refused.code == 1 and "for good?" in refused.err
+    assert "3 events" not in shell.text("erase", "nobody", "--yes")
+    assert "2 events erased in scope vault." in shell.text("erase", "ana", "--yes", "--reason", "as asked")
+    assert shell.json("erase", "ana", "--yes")["events"] == {"vault": 0}
+    assert shell.json("believe", *LIVES) == []
+    assert shell.json("scrub") == {"scrubbed": True}
+
+
+def test_who_is_mentioned_is_erased_with_it(shell: Shell) -> None:
+    shell.text("remember", *LIVES, "with Bob", "--mentions", "bob", "--mentions", "eva")
+    assert shell.json("erase", "bob", "--yes")["events"] == {"vault": 1}
+    assert shell.json("believe", *LIVES) == []
+
+
 def test_a_week_away_ends_by_itself(shell: Shell) -> None:
     shell.text("remember", *LIVES, "Lisbon", "--since", "2020", "--observed-at", "2025-01-01")
     away = ("--since", "2025-06-09", "--until", "2025-06-15", "--then", "resume")

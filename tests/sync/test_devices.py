@@ -292,3 +292,36 @@ def test_without_a_vault_or_a_mailbox_the_next_step_is_named(group: Group) -> No
         memory.sync()
     with pytest.raises(InvalidInput, match="belongs to a vault already"):
         memory.create_vault("again")
+
+
+def test_what_is_erased_on_one_device_is_gone_on_the_others(group: Group) -> None:
+    laptop = group.found()
+    phone = group.pair("phone")
+    laptop.remember("eva", "address", "1 Canary Wharf")
+    laptop.remember("ana", "city", "Lisbon")
+    group.settle()
+    assert phone.believe("eva", "address").value == "1 Canary Wharf"
+    laptop.erase("eva")
+    group.settle()
+    for memory in (laptop, phone):
+        assert memory.beliefs("eva", "address") == []
+        assert memory.believe("ana", "city").value == "Lisbon"
+    group.assert_in_sync()
+    for memory in (laptop, phone):
+        memory.close()
+    files = [path for path in group.folder.iterdir() if path.is_file()]
+    assert [path.name for path in files if b"Canary" in path.read_bytes()] == []
+
+
+def test_a_stale_device_cannot_bring_back_what_was_erased(group: Group) -> None:
+    laptop = group.found()
+    phone = group.pair("phone")
+    group.settle()
+    phone.remember("eva", "address", "1 Canary Wharf")  # offline: it has not heard of the erasure
+    laptop.remember("eva", "phone", "123")
+    laptop.erase("eva")
+    group.settle()
+    for memory in (laptop, phone):
+        assert memory.beliefs("eva", "address") == []
+        assert memory.beliefs("eva", "phone") == []
+    group.assert_in_sync()

@@ -211,4 +211,4 @@ def values(memory: Memory) -> set[Any]:
 
 
 TestSyncers = Syncers.TestCase
-TestSyncers.settings = settings(max_examples=max(1, settings.default.max_examples // 4))  # many real files each
+TestSyncers.settings = settings(max_examples=max(1, settings.default.max_examples // 6))  # many real files each

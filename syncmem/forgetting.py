@@ -1,0 +1,85 @@
+"""The verb that makes forget: erase; and scrub, which finishes what a reading program held up."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from syncmem import statements
+from syncmem.errors import InvalidInput
+from syncmem.model.event import Erase
+from syncmem.model.frame import DEVICE_SCOPE
+from syncmem.opened import Opened
+from syncmem.replica.catalog import VAULT
+from syncmem.results import ErasureReport
+from syncmem.statements import Words
+
+Trust = int | str | None
+_PATIENCE_SECONDS: Final = (0.0, 0.02, 0.1, 0.3)  # for programs that read a moment; longer ones are not waited for
+
+
+class Forgetting(Opened):
+    """erase, scrub."""
+
+    def erase(
+        self, entity: str, *, scope: str | None = None, reason: str | None = None, trust: Trust = None
+    ) -> ErasureReport:
+        """Make forget everything about an entity, here and on every device that hears of it. Nothing brings it back.
+
+        All statements about ``entity`` go, and those that mention it: from the logs, from what was believed at any
+        time, from the file.  What is said about it afterwards, by a device that has heard of the erasure, is kept.
+        Copies outside of the file (backups, bundles, what a restore put aside) are yours to delete.
+
+        Args:
+            scope: only there; unsaid: in every scope that is known here.
+            reason: kept with the erasure, so it must not name the entity.
+
+        Raises:
+            InvalidInput: the reason names the entity.
+        """
+        entity = statements.name("entity", entity)
+        if reason is not None and entity.casefold() in str(reason).casefold():
+            raise InvalidInput("the reason is kept and names the entity that is to go; say it without the name")
+        said = self._words(
+            scope=scope or VAULT, trust=trust, source=None, observed_at=None, batch=None, reason=reason, zone=None
+        )
+        with self._lock:
+            events: dict[str, int] = {}
+            ids = []
+            with self._replica.transaction():
+                for each in [said.scope] if scope is not None else self._scopes_to_erase(entity):
+                    written = self._replica.erase(each, entity, lambda names, salt: _erasure(names, salt, said))
+                    events[each] = self._replica.erasing.erased.get(each, 0)
+                    ids.append(self._telling.event_id(written.positions[-1]))
+            return ErasureReport(events, tuple(ids), self._scrub())
+
+    def scrub(self) -> bool:
+        """Remove what earlier erasures may have left in the file; whether no trace is left.
+
+        False while another program reads with an old view of the file, or writes: end it, then try again.
+        """
+        with self._lock:
+            self._replica.db.check_usable()
+            self._replica.refresh()
+            return self._scrub()
+
+    def _scrub(self) -> bool:
+        if self._replica.db.in_transaction:
+            return False
+        for pause in _PATIENCE_SECONDS:
+            if self._replica.scrubber.state is not None and pause:
+                self._environment.clock.sleep(pause)
+            if self._replica.scrubber.scrub():
+                return True
+        return False
+
+    def _scopes_to_erase(self, entity: str) -> list[str]:
+        """Every scope known here; the one that never leaves the device only where there is something to erase."""
+        logs = [log for log in self._replica.logs.by_no.values() if log.key is not None and log.seq]
+        scopes = {log.key.scope for log in logs if log.key is not None} | {VAULT}
+        if not self._replica.erasing.about(DEVICE_SCOPE, entity):
+            scopes.discard(DEVICE_SCOPE)
+        return sorted(scopes)
+
+
+def _erasure(names: list[bytes], salt: bytes | None, said: Words) -> Erase:
+    return Erase(names, salt, said.trust, None, None, said.extra or None)

@@ -1,0 +1,36 @@
+"""Subjects: the entities that an event is about, and the names under which erasures speak of them.
+
+Rules: a name is a keyed hash, so it can be recognised by who knows the entity and the key, and tells
+others nothing; an event is about the entity of its statement and about all that it mentions.
+"""
+
+from __future__ import annotations
+
+import hmac
+from typing import Final
+
+from syncmem import labels
+from syncmem.model.event import Payload, Statement
+
+NAME_BYTES: Final = 16
+MENTIONS: Final = "mentions"  # in ``extra``: the other entities that a statement speaks of
+
+
+def subject_name(key: bytes, entity: str) -> bytes:
+    """How an erasure names an entity."""
+    return hmac.digest(key, labels.SUBJECT + entity.encode(), "sha256")[:NAME_BYTES]
+
+
+def mentioned(said: Statement) -> list[str]:
+    """The entities that a statement declares to speak of, beside its own."""
+    found = (said.extra or {}).get(MENTIONS)
+    return [name for name in dict.fromkeys(_texts(found)) if name != said.entity]
+
+
+def subjects(payload: Payload | None) -> list[str]:
+    """All entities that an event is about."""
+    return [payload.entity, *mentioned(payload)] if isinstance(payload, Statement) else []
+
+
+def _texts(value: object) -> list[str]:
+    return [item for item in value if type(item) is str] if type(value) is list else []

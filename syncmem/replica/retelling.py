@@ -1,0 +1,185 @@
+"""Retelling: what was believed of a slot, told anew as if some of its statements had never arrived.
+
+Rule: all that is known of a slot from one transaction on is dropped and folded again, transaction by
+transaction, from the statements that are left, with the definitions, clocks and cuts that were known then.
+What was believed before that transaction stays as it is.  Statements are added one by one; where something
+arrived that acts on others, the whole slot is folded: the price grows with the number of such events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+from syncmem.model import predicate
+from syncmem.model.event import Event, Kind, Statement, readable
+from syncmem.model.instant import FOREVER
+from syncmem.model.liveness import denied
+from syncmem.model.record import BY_DENIAL, BY_REFERENCE, Record, Role
+from syncmem.replica.catalog import VAULT, Catalog, Slot
+from syncmem.replica.clocks import Clocks
+from syncmem.replica.connection import Database
+from syncmem.replica.cuts import Cuts
+from syncmem.replica.fold import Fold
+from syncmem.replica.logs import Logs
+from syncmem.replica.timelines import Work, spread_over_lanes
+
+
+class Retelling:
+    """Folds slots again from a transaction on."""
+
+    def __init__(
+        self, database: Database, logs: Logs, catalog: Catalog, clocks: Clocks, cuts: Cuts, fold: Fold
+    ) -> None:
+        self._db = database
+        self._logs = logs
+        self._catalog = catalog
+        self._clocks = clocks
+        self._cuts = cuts
+        self._fold = fold
+
+    def retell(self, slot: Slot, since: int, n: int, kept: Sequence[int]) -> None:
+        """Fold a slot anew from transaction ``since`` up to the one before ``n``; ``kept`` are its statements."""
+        arrived = self._moments(slot, kept)
+        self._fold.pages.drop(slot.id)
+        self._db.execute("DELETE FROM denials WHERE slot = ?", (slot.id,))
+        self._db.execute("DELETE FROM beliefs WHERE slot = ? AND known_from >= ?", (slot.id, since))
+        sql = f"UPDATE beliefs SET known_to = {FOREVER} WHERE slot = ? AND known_to >= ? AND known_to < {FOREVER}"
+        self._db.execute(sql, (slot.id, since))
+        with self._as_known_at(since - 1, slot):
+            self._write_pages(slot, self._records(slot, kept))
+        for moment in sorted(m for m in arrived if since <= m < n):
+            with self._as_known_at(moment, slot):
+                self._tell(moment, slot, kept, arrived[moment])
+        self._fold.rectangles.begin()
+
+    # -- one moment ---------------------------------------------------------------------------------
+
+    @contextmanager
+    def _as_known_at(self, n: int, slot: Slot) -> Iterator[None]:
+        """For a while, nothing is known that arrived after transaction ``n``."""
+        before = self._logs.replayed
+        self._logs.replayed = n
+        self._fold.forget()
+        try:
+            with ExitStack() as stack:
+                liveness = self._fold.liveness
+                stack.enter_context(self._clocks.corrected_by(self._clocks.known_to(self._logs.holds, liveness.acts)))
+                found = {
+                    scope: self._fold.definition(scope, slot.predicate, liveness, self._logs.holds)
+                    for scope in (slot.scope, VAULT)
+                }
+                definitions = {
+                    (slot.predicate, scope): None if held is None else predicate.read(held[1].settings)
+                    for scope, held in found.items()
+                }
+                stack.enter_context(self._catalog.defined_as(definitions))
+                yield
+        finally:
+            self._logs.replayed = before
+            self._fold.forget()
+
+    def _records(self, slot: Slot, kept: Iterable[int]) -> list[Record]:
+        """The claims and ends that had arrived, with the status that they had; denials are stored."""
+        found = filter(None, (self._fold.record_at(position) for position in kept if self._logs.holds(position)))
+        records = [record for _, record in found]
+        denials = [record for record in records if record.role == Role.DENY]
+        for denial in denials:  # all, before any is judged: an end may rest on them
+            self._fold.timelines.store_denial(slot.id, denial)
+        judged = [self._with_status(denial) for denial in denials]
+        for denial in judged:
+            self._fold.timelines.store_denial(slot.id, denial)
+        live = [denial for denial in judged if denial.live]
+        records = [self._with_status(record) for record in records if record.role != Role.DENY]
+        return [r._replace(flags=r.flags | denied(r, live)) if r.role <= Role.TEMPORARY else r for r in records]
+
+    def _with_status(self, record: Record) -> Record:
+        return record._replace(flags=record.flags | self._fold.liveness.status(record.position))
+
+    def _tell(self, n: int, slot: Slot, kept: Sequence[int], arrived: set[int]) -> None:
+        """Let what is believed of a slot at a transaction follow from its statements: only the new ones, if they act
+        on nothing but the timeline, else all."""
+        rectangles, pages, timelines = self._fold.rectangles, self._fold.pages, self._fold.timelines
+        rectangles.begin()
+        pages.discard()
+        if arrived and arrived <= set(kept) and all(map(self._is_plain, arrived)):
+            work = Work(
+                new=[self._with_status(found[1]) for p in sorted(arrived) if (found := self._fold.record_at(p))]
+            )
+            timelines.fold(n, slot, work, lambda record, _: self._anew(record))
+        else:
+            timelines.refill(n, slot, self._records(slot, kept))
+        pages.flush()
+        rectangles.flush()
+
+    def _is_plain(self, position: int) -> bool:
+        """Whether the arrival of a statement changes the status of no other."""
+        event = self._logs.event(position)
+        said = readable(event)
+        if not isinstance(event, Event) or not isinstance(said, Statement) or event.kind == Kind.DENY:
+            return False
+        return (said.refs is None or event.kind == Kind.END) and not self._fold.ends_naming(position)
+
+    def _anew(self, record: Record) -> Record:
+        """A record that is held already, settled with what is known now; its status stays."""
+        found = self._fold.record_at(record.position)
+        assert found is not None
+        return found[1]._replace(flags=found[1].flags | record.flags & (BY_REFERENCE | BY_DENIAL))
+
+    def _write_pages(self, slot: Slot, records: list[Record]) -> None:
+        definition = self._catalog.predicate(slot.scope, slot.predicate)
+        for lane, held in spread_over_lanes(records, definition.many).items():
+            list(self._fold.pages.apply(slot.id, lane, definition.equality, held, {}))
+        self._fold.pages.flush()
+
+    # -- which moments ------------------------------------------------------------------------------
+
+    def _moments(self, slot: Slot, kept: Sequence[int]) -> dict[int, set[int]]:
+        """The transactions that could change what is believed of a slot, with what arrived in each of what could.
+
+        Where a cut moved, nothing is named: all is looked at.
+        """
+        positions = self._concerning(slot, kept)
+        moments: dict[int, set[int]] = {}
+        for position in positions:
+            if self._logs.holds(position):
+                moments.setdefault(self._logs.arrival(position), set()).add(position)
+        for log in {self._logs.log_of(position).id for position in positions}:
+            for moved in self._cuts.moves_of(log):
+                moments[moved] = set()
+        return moments
+
+    def _concerning(self, slot: Slot, kept: Sequence[int]) -> set[int]:
+        """The statements of a slot, and all events that may decide on them or on each other."""
+        sql = "SELECT position FROM definitions WHERE predicate = ? AND scope IN (?, ?)"
+        defining = self._db.execute(sql, (slot.predicate, slot.scope, VAULT)).fetchall()
+        positions = {*kept, *(row[0] for row in defining)}
+        waiting, logs = list(positions), set[int]()
+        while waiting:
+            position = waiting.pop()
+            if not self._logs.holds(position):
+                continue
+            found = self._deciding(position)
+            log = self._logs.log_of(position).no
+            if log not in logs:
+                logs.add(log)
+                found += self._clocks.about(log)
+            waiting += set(found) - positions
+            positions |= set(found)
+        return positions
+
+    def _deciding(self, position: int) -> list[int]:
+        """The events on which the status of one depends."""
+        references = self._fold.references
+        found = [source for _, source in references.links_to(position)]
+        actor = references.actor(position)
+        if actor is not None and actor.batch is not None:
+            found += references.withdrawals(actor.batch)
+        claim = references.named_claim(position) if actor is not None and actor.retractable else None
+        if claim is not None:
+            found.append(claim)
+            about = self._fold.record_at(claim)
+            if about is not None:
+                equality = self._catalog.predicate(about[0].scope, about[0].predicate).equality
+                found += [denial.position for denial in self._fold.timelines.denials(about[0].id, equality)]
+        return found
