@@ -24,7 +24,7 @@ from syncmem.opened import Opened
 from syncmem.replica.catalog import VAULT
 from syncmem.replica.replica import Written
 from syncmem.results import Belief, Receipt, Source
-from syncmem.statements import Bounds, When
+from syncmem.statements import Bounds, When, Words
 
 Trust = int | str | None
 _STATEMENT_KINDS: Final = (Kind.CLAIM, Kind.AFFIRM, Kind.END, Kind.DENY)
@@ -86,16 +86,15 @@ class Writing(Opened):
             InvalidInput: the value cannot be stored, the times make no sense, a date lacks its zone, ...
         """
         said = self._words(
-            scope=scope,
-            trust=trust,
-            source=source,
-            observed_at=observed_at,
-            batch=batch,
-            reason=reason,
-            zone=zone,
-            mentions=mentions,
-        )
+            scope=scope, trust=trust, source=source, observed_at=observed_at, batch=batch, reason=reason, zone=zone
+        ).mentioning(mentions)
         bounds = Bounds(since, changed_on, until, valid_to, then, expires_at, ttl, stale_after, stale_trust)
+        return self._claim(entity, predicate, value, said, bounds, affirm)
+
+    def _claim(
+        self, entity: str, predicate: str, value: object, said: Words, bounds: Bounds, affirm: bool | None
+    ) -> Receipt:
+        """Write a claim, or an affirmation where it only restates."""
         with self._lock, self._replica.transaction():
             definition = self._replica.catalog.predicate(said.scope, statements.name("predicate", predicate))
             claim = statements.claim(entity, predicate, value, said, bounds, definition, self._now())

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from syncmem import labels
 from syncmem.codec import pack_flat
 from syncmem.environment import Environment
-from syncmem.errors import BrokenChain, Closed, InvalidInput, PeerError
+from syncmem.errors import Closed, InvalidInput, PeerError
 from syncmem.model.event import SALT_BYTES, Erase, Erased, Event, Frontier, Kind, LogKey, Payload, encode, readable
 from syncmem.model.frame import DEVICE_SCOPE, Frame
 from syncmem.model.subjects import subject_name
@@ -29,6 +29,7 @@ from syncmem.replica.erasing import Erasing
 from syncmem.replica.erasures import Erasures, SubjectKey
 from syncmem.replica.fold import Arrival, Fold
 from syncmem.replica.identity import Identities, Identity
+from syncmem.replica.intake import take_in_all
 from syncmem.replica.logs import Log, Logs
 from syncmem.replica.rectangles import Change
 from syncmem.replica.scrubbing import Scrubber
@@ -199,35 +200,12 @@ class Replica:
         with self.transaction():
             n = self._last[0] + 1
             own = {log.id: log.seq for log in self.logs.own}
-            arrivals = self._take_in_all(_erasing_first(batch), n, refused)
+            arrivals = take_in_all(batch, lambda frame: self._take_in(frame, n), refused)
             if any(log.id in refused or log.seq != own[log.id] for log in self.logs.own):
                 self.renounce()
             if not arrivals:
                 return Written([], n, [], refused)
             return self._finish(n, arrivals + self._notes(n, arrivals))._replace(refused=refused)
-
-    def _take_in_all(self, batch: Sequence[Frame], n: int, refused: dict[bytes, PeerError]) -> list[Arrival]:
-        """Take in frames in any order: one that only lacks what stands before it is tried again after the others."""
-        arrivals: list[Arrival] = []
-        waiting = list(batch)
-        while waiting:
-            tried, waiting = waiting, []
-            for frame in tried:
-                try:
-                    if frame.key.id not in refused:
-                        arrivals += self._take_in(frame, n)
-                except BrokenChain as error:
-                    if error.missing_after is None:
-                        refused[frame.key.id] = error
-                    else:
-                        waiting.append(frame)
-                        gap = error
-                except PeerError as error:
-                    refused[frame.key.id] = error
-            if len(waiting) == len(tried):
-                refused |= {frame.key.id: gap for frame in waiting}
-                break
-        return arrivals
 
     def _take_in(self, frame: Frame, n: int) -> list[Arrival]:
         if frame.key.id not in self.logs.by_id:
@@ -413,9 +391,3 @@ class Replica:
             for _, events in self.logs.runs(log.no):
                 total += sum(readable(event) is None and isinstance(event, Event) for event in events)
         return total
-
-
-def _erasing_first(batch: Sequence[Frame]) -> list[Frame]:
-    """Frames in the order in which the fewest payloads are stored that an erasure among them forbids."""
-    erasing = {f.key.id for f in batch for e in f.events if isinstance(e, Event) and e.kind == Kind.ERASE}
-    return sorted(batch, key=lambda frame: frame.key.id not in erasing)
