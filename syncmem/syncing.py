@@ -127,7 +127,6 @@ class Syncing(Opened):
         """
         with self._looking():
             addresses = self._syncer.vault.addresses
-            self._syncer.vault.refresh()
             _ = self._syncer.vault.roster
         address = mailbox or next(iter(addresses), None)
         if address is None:
@@ -146,7 +145,9 @@ class Syncing(Opened):
             member = meeting.asking()
             if member is None:
                 return None
-            if self._syncer.vault.roster.member(member.device) is None:
+            with self._looking():
+                stranger = self._syncer.vault.roster.member(member.device) is None
+            if stranger:
                 if not approve(member.name):
                     raise InvalidInput(f"{member.name!r} was not let in; show a new code for another device")
                 self._syncer.admit(member, [scope for scope in invitation.scopes if scope != "vault"])
@@ -158,7 +159,6 @@ class Syncing(Opened):
     def _answer(self, meeting: Meeting, member: Member) -> None:
         with self._looking():
             vault = self._syncer.vault
-            vault.refresh()
             addresses, known = vault.addresses, vault.roster.statements_in_order()
         meeting.admit(member, addresses, known)
 
@@ -262,7 +262,6 @@ class Syncing(Opened):
     def _member(self, device: str) -> bytes:
         """The key of a device that is named by its id or its name."""
         with self._looking():
-            self._syncer.vault.refresh()
             members = [member for member in self._syncer.vault.roster.members if not member.paper]
         found = [m.device for m in members if device in (device_name(m.device), m.name, m.device.hex())]
         if not found:
@@ -302,10 +301,8 @@ class Syncing(Opened):
     def status(self) -> Status:
         """What is verified, pending, held or refused; see :class:`~syncmem.results.Status`."""
         with self._lock, self._replica.transaction():
-            vault = self._syncer.vault
-            if not vault.exists:
+            if not self._syncer.vault.exists:
                 return Status(None, None, False, 0, {}, (), (), (), ())
-            vault.refresh()
             return Standings(self._syncer).status()
 
     def _sync_lock(self) -> Any:

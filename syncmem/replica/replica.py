@@ -70,6 +70,7 @@ class Replica:
             self.clocks = Clocks(self.db, self.logs)
             self.cuts = Cuts(self.db, self.logs)
             self._cut_of: Callable[[LogKey], int | None] = lambda key: None
+            self._forget_also: list[Callable[[], None]] = []
             self.fold = Fold(self.db, self.logs, self.catalog, self.clocks, self.cuts)
             self.erasures = Erasures(self.db, self.logs, self.cuts)
             parts = (self.db, self.logs, self.catalog, self.clocks, self.cuts, self.fold)
@@ -137,6 +138,8 @@ class Replica:
         for part in (self.logs, self.catalog, self.clocks, self.cuts, self.erasures, self.scrubber):
             part.forget()
         self.fold.forget_all()
+        for forget in self._forget_also:
+            forget()
         self._own_logs: dict[str, Log] = {}
         row = self.db.execute("SELECT n, time FROM transactions ORDER BY n DESC LIMIT 1").fetchone()
         self._last = row or (0, 0)
@@ -357,6 +360,10 @@ class Replica:
         }
 
     # -- removed devices ------------------------------------------------------------------------------
+
+    def forget_also(self, forget: Callable[[], None]) -> None:
+        """Let somebody who caches what the file says drop it whenever the replica does."""
+        self._forget_also.append(forget)
 
     def govern(self, cut_of: Callable[[LogKey], int | None]) -> None:
         """Ask the vault where a log stops to count (None: it does not)."""

@@ -336,7 +336,6 @@ class Syncer:
         self.replica.refresh()
         if not self.vault.exists:
             raise InvalidInput(NO_VAULT)
-        self.vault.refresh()
 
     @contextmanager
     def _writing(self, *, needs_vault: bool = True) -> Iterator[None]:

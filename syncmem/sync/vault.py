@@ -31,7 +31,7 @@ class Vault:
     def __init__(self, replica: Replica) -> None:
         self.replica = replica
         self._db = replica.db
-        self._version: tuple[int, int] | None = None
+        replica.forget_also(self.forget)
 
     # -- reading ------------------------------------------------------------------------------------
 
@@ -40,14 +40,10 @@ class Vault:
         """Whether this replica belongs to a vault."""
         return bool(self._db.execute("SELECT 1 FROM statements LIMIT 1").fetchone())
 
-    def refresh(self) -> None:
-        """See the statements that other processes have added since."""
-        count = self._db.execute("SELECT count(*) FROM statements").fetchone()[0]
-        version = (count, id(self.replica.identity))
-        if version != self._version:
-            self.__dict__.pop("roster", None)
-            self.__dict__.pop("keys", None)
-            self._version = version
+    def forget(self) -> None:
+        """Read the statements anew: some were added, by this process or another, or a transaction was rolled back."""
+        self.__dict__.pop("roster", None)
+        self.__dict__.pop("keys", None)
 
     @cached_property
     def roster(self) -> Roster:
@@ -98,7 +94,6 @@ class Vault:
         """The key that names a scope's erased entities; None where this device has none."""
         if not self.exists:
             return None
-        self.refresh()
         key = self.known(scope)
         return None if key is None else key.subject
 
@@ -117,7 +112,7 @@ class Vault:
         self._db.executemany("INSERT OR IGNORE INTO statements VALUES (?, ?)", rows)
         if self._count() == before:
             return None
-        self.refresh()
+        self.forget()
         recut = self.replica.recut()
         return self.replica.reerase() or recut
 

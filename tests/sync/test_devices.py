@@ -325,3 +325,15 @@ def test_a_stale_device_cannot_bring_back_what_was_erased(group: Group) -> None:
         assert memory.beliefs("eva", "address") == []
         assert memory.beliefs("eva", "phone") == []
     group.assert_in_sync()
+
+
+def test_a_removal_by_one_process_counts_in_another_that_had_the_file_open(group: Group) -> None:
+    laptop = group.found()
+    phone = group.pair("phone")
+    group.settle()
+    with Memory(group.path("laptop"), environment=group.environment("laptop"), zone="UTC") as other:
+        assert [device.live for device in other.status().devices] == [True, True]
+        laptop.revoke("phone")
+        phone.remember("acme", "budget", 5, scope="work")  # a log of which nobody has heard
+        other.merge(phone)
+        assert other.beliefs("acme", "budget", scope="work") == []
