@@ -25,12 +25,13 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from syncmem import Environment, ManualClock, Memory
+from syncmem import Environment, ManualClock, Memory, labels
 from syncmem.environment import seeded_randomness
 from syncmem.model import salt
-from syncmem.model.event import CHAIN_START, chained, header, header_hash
+from syncmem.model.event import CHAIN_START, chained, head_words, header, header_hash
 from syncmem.model.frame import Frame
 from syncmem.model.instant import from_datetime, parse, to_datetime
+from syncmem.seal.keys import sign
 
 Row = dict[str, Any]
 MODES = ("in-order", "shuffle", "reverse", "offline", "dup")
@@ -191,14 +192,14 @@ def _logs(authors: list[Memory], events_max: int, order: random.Random) -> list[
     """The authors' own logs, cut into pieces of random size."""
     logs = []
     for memory in authors:
-        device = memory._replica.identity.device
-        own = [frame for frame in memory._replica.frames({}) if frame.key.device == device]
-        logs.append(list(_cut(own, events_max, order)))
+        author = memory._replica.identity
+        own = [frame for frame in memory._replica.frames({}) if frame.key.device == author.device]
+        logs.append(list(_cut(own, author.private, events_max, order)))
     return [log for log in logs if log]
 
 
-def _cut(frames: list[Frame], events_max: int, order: random.Random) -> Iterator[Frame]:
-    """The same events in smaller frames, each with the chain value that proves it."""
+def _cut(frames: list[Frame], seed: bytes, events_max: int, order: random.Random) -> Iterator[Frame]:
+    """The same events in smaller frames, each with the chain value and the signature that prove it."""
     head = CHAIN_START
     for frame in frames:
         log = frame.key.id
@@ -208,7 +209,9 @@ def _cut(frames: list[Frame], events_max: int, order: random.Random) -> Iterator
             assert value is not None
             head = chained(head, header_hash(header(log, frame.first + index, event, value)))
             if index + 1 - start == size or index + 1 == len(frame.events):
-                yield Frame(frame.key, frame.first + start, frame.events[start : index + 1], frame.cover, head)
+                first, part = frame.first + start, frame.events[start : index + 1]
+                signature = sign(seed, labels.HEAD, head_words(log, frame.first + index, head))
+                yield Frame(frame.key, first, part, frame.cover, head, signature)
                 start, size = index + 1, order.randint(1, events_max)
 
 
