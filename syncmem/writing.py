@@ -24,7 +24,7 @@ from syncmem.opened import Opened
 from syncmem.replica.catalog import VAULT
 from syncmem.replica.replica import Written
 from syncmem.results import Belief, Receipt, Source
-from syncmem.statements import Bounds, When
+from syncmem.statements import Bounds, When, Words
 
 Trust = int | str | None
 _STATEMENT_KINDS: Final = (Kind.CLAIM, Kind.AFFIRM, Kind.END, Kind.DENY)
@@ -96,6 +96,12 @@ class Writing(Opened):
             mentions=mentions,
         )
         bounds = Bounds(since, changed_on, until, valid_to, then, expires_at, ttl, stale_after, stale_trust)
+        return self._claim(entity, predicate, value, said, bounds, affirm)
+
+    def _claim(
+        self, entity: str, predicate: str, value: object, said: Words, bounds: Bounds, affirm: bool | None
+    ) -> Receipt:
+        """Write a claim, or an affirmation where it only restates."""
         with self._lock, self._replica.transaction():
             definition = self._replica.catalog.predicate(said.scope, statements.name("predicate", predicate))
             claim = statements.claim(entity, predicate, value, said, bounds, definition, self._now())

@@ -455,6 +455,24 @@ def test_an_erasure_behind_the_cut_of_a_removed_device_does_not_act(desks: list[
     assert one.belief_digest() == three.belief_digest()
 
 
+def test_a_removed_device_that_is_adopted_again_erases_what_came_in_between(desks: list[Desk]) -> None:
+    one, two, three = (desk.memory for desk in desks)
+    cuts: dict[bytes, int] = {}
+    one._replica.govern(lambda key: cuts.get(key.device))
+    two.erase("eva")
+    one.merge(two)
+    cuts[two._replica.identity.device] = 0
+    with one._replica.transaction():
+        one._replica.recut()
+    stale = three.remember("eva", "home", "Oslo").event
+    one.merge(three)
+    assert isinstance(held(one, stale), Event)
+    cuts.clear()
+    with one._replica.transaction():
+        one._replica.recut()
+    assert isinstance(held(one, stale), Erased) and one.entities() == []
+
+
 def test_what_another_device_believed_is_told_as_redacted_until_it_had_heard(desks: list[Desk]) -> None:
     one, two = desks[0].memory, desks[1].memory
     two.merge(one)

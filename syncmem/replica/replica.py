@@ -325,8 +325,11 @@ class Replica:
     def erase(self, scope: str, entity: str, payload: Callable[[list[bytes], bytes | None], Erase]) -> Written:
         """Write an erasure of an entity into a scope's log and apply it; inside a write transaction."""
         key, salt = self.erasures.naming(scope, self.environment.randomness, SALT_BYTES)
-        self.erasing.hints[scope] = entity
-        return self.append(scope, [(Kind.ERASE, payload([subject_name(key, entity)], salt))])
+        self.erasing.hints = {scope: entity}
+        try:
+            return self.append(scope, [(Kind.ERASE, payload([subject_name(key, entity)], salt))])
+        finally:
+            self.erasing.hints = {}
 
     # -- publishing ---------------------------------------------------------------------------------
 
@@ -369,6 +372,7 @@ class Replica:
                 if before != after and self.cuts.note(log.id, n, after):
                     least = min(log.seq if cut is None else cut for cut in (before, after))
                     positions += [log.position(seq) for seq in range(least + 1, log.seq + 1)]
+        self.erasures.look_again(positions)
         return self._finish(n, [], recheck=positions) if positions else None
 
     # -- clocks and rebuilding ------------------------------------------------------------------------
