@@ -259,7 +259,7 @@ class Replica:
         """Erase what is to go, fold what was stored, and record the transaction."""
         arrivals, retold = self.erasing.apply(n, arrivals)
         if self.erasing.erased:
-            self.scrubber.mark()
+            self.scrubber.mark(n)
         changes = [*retold, *self.fold.arrive(n, arrivals, new=new, recheck=recheck)]
         whole = [(arrival.position, arrival.event) for arrival in arrivals if isinstance(arrival.event, Event)]
         own = [event.hlc for position, event in whole if self.logs.log_of(position).own]
