@@ -61,7 +61,8 @@ def backup(connection: driver.Connection, path: str | os.PathLike[str]) -> None:
         raise InvalidInput(f"{target} exists already; choose another name for the backup")
     temporary = _temporary(target)
     try:
-        _copy(connection, temporary)
+        traces = connection.execute("SELECT EXISTS (SELECT 1 FROM chores)").fetchone()[0] == 1
+        _copy(connection, temporary, rewritten=traces)
         os.replace(temporary, target)
     except OSError as error:
         raise FileError(f"{target} cannot be written ({error.strerror}); check the folder and the space") from error
@@ -122,11 +123,14 @@ def _copy_checked(source: str, target: Path) -> None:
         raise translated(error) from error
 
 
-def _copy(connection: driver.Connection, path: Path) -> None:
+def _copy(connection: driver.Connection, path: Path, *, rewritten: bool = False) -> None:
+    """Copy a database page by page; ``rewritten``: without what may be left between its rows."""
     try:
         target = driver.dbapi.connect(str(path))
         try:
             connection.backup(target)
+            if rewritten:
+                target.execute("VACUUM")
             target.execute("PRAGMA journal_mode = DELETE")  # one file, and reading it leaves none beside it
             damage = target.execute("PRAGMA quick_check(1)").fetchone()[0]
         finally:

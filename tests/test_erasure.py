@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -28,12 +29,13 @@ from syncmem import (
 )
 from syncmem.environment import seeded_randomness
 from syncmem.model import salt
-from syncmem.model.event import Erased, Event, LogKey, head_words, header, header_hash
+from syncmem.model.event import Erased, Event, Kind, LogKey, Statement, head_words, header, header_hash
 from syncmem.model.frame import Frame
 from syncmem.model.instant import to_datetime
 from syncmem.replica import driver
 from syncmem.replica.digests import Digests, ScopeDigests
 from syncmem.seal.keys import sign
+from tests.test_erasure_properties import derived
 
 ROOT = Path(__file__).parent.parent
 DAY = 86_400_000_000
@@ -117,6 +119,14 @@ def held(memory: Memory, event: str) -> Event | Erased:
     return logs.event(found.position(int(seq)))
 
 
+def salt_of(memory: Memory, event: str) -> bytes | None:
+    log, seq = event.split("-")
+    logs = memory._replica.logs
+    cover = logs.cover(next(no for no, entry in logs.by_no.items() if entry.name == log), int(seq))
+    assert cover is not None
+    return salt.salt(cover, int(seq) % salt.BLOCK_EVENTS)
+
+
 def meet(*desks: Desk) -> None:
     for _ in range(3):
         for one in desks:
@@ -183,6 +193,44 @@ def test_a_correction_mentions_whom_the_claim_mentioned(desks: list[Desk]) -> No
     memory.correct(claim.event, "y")
     memory.erase(CANARY)
     assert memory.beliefs("bob", "met") == []
+
+
+def test_an_erased_statement_that_had_corrected_one_of_another_slot(desks: list[Desk]) -> None:
+    """No verb writes such an event; another implementation may."""
+    memory = desks[0].memory
+    plain = memory.remember("bob", "home", "Rome")
+    ref = memory._replica.logs.ref(memory._telling.position(plain.event))
+    stated = (None, None, None, None, 0, 90, None, None, None)
+    odd = Statement(CANARY, "home", "canary-value", 0, *stated, refs=[ref], extra=None)
+    with memory._replica.transaction():
+        written = memory._replica.append("vault", [(Kind.CLAIM, odd)])
+    assert memory.believe("bob", "home") is None
+    memory.erase(CANARY)
+    for n in (None, written.n):
+        assert memory.believe("bob", "home", known_at=n).value == "Rome"  # type: ignore[union-attr]
+    same_when_folded_again(memory)
+
+
+def test_an_end_that_arrived_before_the_claim_it_names_is_told_anew_rightly(desks: list[Desk]) -> None:
+    """The claim is dead when it arrives, so from then on the end does not count."""
+    one, two, three = (desk.memory for desk in desks)
+    claim = one.remember("bob", "base", "Rome", since="2020-01-01").event
+    two.merge(one)
+    two.end("bob", "base", "Rome", event=claim)
+    two.retract(claim)
+    three.remember("bob", "base", "Rome", since="2019-01-01", observed_at="2019-02-01")
+    three.remember("bob", "base", "Rome", mentions=[CANARY], observed_at="2018-01-01")
+    logs = {log: list(frames) for log, frames in groupby(two._offer({}), lambda frame: frame.key)}
+    for frames in sorted(logs.values(), key=lambda frames: frames[0].key.device != two._replica.device):
+        three._receive(frames, 256, None)
+    three.erase(CANARY)
+    same_when_folded_again(three)
+
+
+def same_when_folded_again(memory: Memory) -> None:
+    before = derived(memory)
+    memory.rebuild()
+    assert derived(memory) == before
 
 
 def test_nothing_takes_an_erasure_back_and_nothing_names_what_it_erased(desks: list[Desk]) -> None:
@@ -304,6 +352,7 @@ def test_others_erase_what_they_hold_and_what_still_comes(key: bytes | None) -> 
     desks[0].memory.merge(desks[2].memory)
     assert isinstance(held(desks[0].memory, stale), Erased)
     assert isinstance(held(desks[2].memory, stale), Event)
+    assert salt_of(desks[0].memory, stale) is None and salt_of(desks[2].memory, stale) is not None
     meet(*desks)
     assert isinstance(held(desks[2].memory, stale), Erased)
     for desk in desks:
@@ -357,7 +406,12 @@ def test_a_claim_and_the_erasure_in_one_bundle(desks: list[Desk], tmp_path: Path
     three.import_bundle(tmp_path / "claims")
     assert CANARY not in tables(three) and three.beliefs(CANARY) == []
     four = Desk(9).memory
+    said: list[str] = []
+    four._replica.db.raw.set_trace_callback(said.append)
     four._receive([*one._offer({}), *two._offer({})], 20_000, None)
+    four._replica.db.raw.set_trace_callback(None)
+    assert any("INSERT INTO runs" in sql for sql in said)
+    assert not [sql for sql in said if CANARY in sql or CANARY.encode().hex() in sql.lower()], "it reached the database"
     assert not [word for word in CANARIES if word in tables(four)]
     assert four.belief_digest() == three.belief_digest()
     assert three.import_bundle(tmp_path / "claims").events == 0
@@ -452,6 +506,24 @@ def test_an_erasure_behind_the_cut_of_a_removed_device_does_not_act(desks: list[
     three.merge(two)
     assert isinstance(held(three, claim), Erased)
     assert one.belief_digest() == three.belief_digest()
+
+
+def test_a_removed_device_that_is_adopted_again_erases_what_came_in_between(desks: list[Desk]) -> None:
+    one, two, three = (desk.memory for desk in desks)
+    cuts: dict[bytes, int] = {}
+    one._replica.govern(lambda key: cuts.get(key.device))
+    two.erase("eva")
+    one.merge(two)
+    cuts[two._replica.identity.device] = 0
+    with one._replica.transaction():
+        one._replica.recut()
+    stale = three.remember("eva", "home", "Oslo").event
+    one.merge(three)
+    assert isinstance(held(one, stale), Event)
+    cuts.clear()
+    with one._replica.transaction():
+        one._replica.recut()
+    assert isinstance(held(one, stale), Erased) and one.entities() == []
 
 
 def test_what_another_device_believed_is_told_as_redacted_until_it_had_heard(desks: list[Desk]) -> None:

@@ -7,6 +7,7 @@ decided by the reference of the belief rule.
 from __future__ import annotations
 
 import itertools
+from datetime import timedelta
 from random import Random
 from typing import Any
 
@@ -22,6 +23,7 @@ from syncmem.model.subjects import subject_name
 from tests.strategies import rectangles
 from tests.test_replicas_machine import NOON, assert_as_the_reference
 
+DAY = timedelta(days=1)
 ENTITIES = ("ana", "bob", "eva")
 Place = tuple[bytes, int]  # log id, place
 
@@ -75,7 +77,7 @@ class World:
         verb = self.random.choices(("remember", "end", "deny"), weights=(8, 2, 2))[0]
         if verb == "remember":
             mentions = [self.random.choice(ENTITIES)] if self.random.random() < 0.3 else []
-            start = self.random.choice(({}, {}, {"since": "2024-06-01T00:00Z"}, {"changed_on": "2024-06-12T00:00Z"}))
+            start = self.random.choice(({}, {}, {"since": NOON - 14 * DAY}, {"changed_on": NOON - 3 * DAY}))
             receipt = memory.remember(entity, predicate, value, mentions=mentions, **start, **about)
         else:
             receipt = getattr(memory, verb)(entity, predicate, value, **about)

@@ -56,8 +56,11 @@ class Erasing:
         """
         self.erased = {}
         due = self._erasures.due()
-        if not due:
-            return list(arrivals), []
+        if due:
+            return self._apply(n, due, arrivals)
+        return list(arrivals), []
+
+    def _apply(self, n: int, due: Sequence[int], arrivals: Sequence[Arrival]) -> tuple[list[Arrival], list[Change]]:
         fresh = [a.position for a in arrivals if self._erasures.forbids(a.position, a.event)]
         older = sorted(set(self._older(due)) - set(fresh))
         for position in [*fresh, *older]:
@@ -83,9 +86,8 @@ class Erasing:
 
     def _entities(self, scope: str, due: Sequence[int]) -> list[str]:
         """The entities known here that the erasures name: all are tried, unless the writer was this device."""
-        hint = self.hints.pop(scope, None)
-        names = self._erasures.names(scope, due)
-        if hint is not None and len(due) == 1:
+        hint, names = self.hints.get(scope), self._erasures.names(scope, due)
+        if hint is not None and [wanted for _, wanted in names] == [{subject_name(key, hint)} for key, _ in names]:
             return [hint]
         sql = "SELECT DISTINCT entity FROM slots WHERE scope = ? UNION SELECT DISTINCT entity FROM mentions"
         known = [row[0] for row in self._db.execute(sql, (scope,)).fetchall()]

@@ -144,6 +144,11 @@ class Erasures:
         rows = self._db.execute(sql).fetchall()
         return [p for p, scope, salt in rows if self.key(scope, salt) is not None and self.acts(p)]
 
+    def look_again(self, positions: Iterable[int]) -> None:
+        """Some events count anew, or no longer: the erasures among them are to be applied, if they act."""
+        known = {row[0] for row in self._db.execute("SELECT DISTINCT position FROM erasures").fetchall()}
+        self.mark(sorted(known.intersection(positions)), applied=False)
+
     def mark(self, erasures: Iterable[int], *, applied: bool) -> None:
         """Note that erasures were applied, or are to be applied again."""
         self._db.executemany(

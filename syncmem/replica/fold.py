@@ -220,7 +220,7 @@ class Fold:
                 work.setdefault(slot, Work()).rebuild = True
         if isinstance(payload, ClockNote):
             self._clocks.choose(payload, self.liveness.acts)
-            for slot in self._slots_within(payload):
+            for slot in {*self._slots_within(payload), *self._redefined_by(payload)}:
                 work.setdefault(slot, Work()).rebuild = True
         return []
 
@@ -289,6 +289,15 @@ class Fold:
             return None
         order, payload = max(found, key=lambda item: item[0])
         return order[3], payload
+
+    def _redefined_by(self, note: ClockNote) -> list[Slot]:
+        """The slots of which another definition stands now that the clocks of some definitions are corrected."""
+        log = self._logs.by_id[note.log]
+        sql = "SELECT DISTINCT scope, predicate FROM definitions WHERE position BETWEEN ? AND ? ORDER BY 1, 2"
+        last = min(note.last, log.seq)
+        rows = self._db.execute(sql, (log.position(note.first), log.position(last))).fetchall()
+        turned = [predicate for scope, predicate in rows if self._choose_definition(scope, predicate)]
+        return [slot for predicate in turned for slot in self._catalog.slots_of(predicate)]
 
     def _slots_within(self, note: ClockNote) -> set[Slot]:
         """The slots that the events a clock note speaks of belong to."""

@@ -15,7 +15,7 @@ from syncmem import labels
 from syncmem.codec import pack_flat
 from syncmem.environment import Environment
 from syncmem.errors import Closed, InvalidInput, PeerError
-from syncmem.model.event import SALT_BYTES, Erase, Erased, Event, Frontier, Kind, LogKey, Payload, encode, readable
+from syncmem.model.event import SALT_BYTES, Erase, Erased, Event, Frontier, Kind, LogKey, Payload, encode
 from syncmem.model.frame import DEVICE_SCOPE, Frame
 from syncmem.model.subjects import subject_name
 from syncmem.model.sweep import FOLD_VERSION, TIE_WINDOW
@@ -261,7 +261,7 @@ class Replica:
         """Erase what is to go, fold what was stored, and record the transaction."""
         arrivals, retold = self.erasing.apply(n, arrivals)
         if self.erasing.erased:
-            self.scrubber.mark()
+            self.scrubber.mark(n)
         changes = [*retold, *self.fold.arrive(n, arrivals, new=new, recheck=recheck)]
         whole = [(arrival.position, arrival.event) for arrival in arrivals if isinstance(arrival.event, Event)]
         own = [event.hlc for position, event in whole if self.logs.log_of(position).own]
@@ -331,8 +331,11 @@ class Replica:
     def erase(self, scope: str, entity: str, payload: Callable[[list[bytes], bytes | None], Erase]) -> Written:
         """Write an erasure of an entity into a scope's log and apply it; inside a write transaction."""
         key, salt = self.erasures.naming(scope, self.environment.randomness, SALT_BYTES)
-        self.erasing.hints[scope] = entity
-        return self.append(scope, [(Kind.ERASE, payload([subject_name(key, entity)], salt))])
+        self.erasing.hints = {scope: entity}
+        try:
+            return self.append(scope, [(Kind.ERASE, payload([subject_name(key, entity)], salt))])
+        finally:
+            self.erasing.hints = {}
 
     # -- publishing ---------------------------------------------------------------------------------
 
@@ -379,6 +382,7 @@ class Replica:
                 if before != after and self.cuts.note(log.id, n, after):
                     least = min(log.seq if cut is None else cut for cut in (before, after))
                     positions += [log.position(seq) for seq in range(least + 1, log.seq + 1)]
+        self.erasures.look_again(positions)
         return self._finish(n, [], recheck=positions) if positions else None
 
     # -- clocks and rebuilding ------------------------------------------------------------------------
@@ -390,11 +394,3 @@ class Replica:
         """Drop everything derived and fold again, transaction by transaction; beliefs come out the same."""
         with self.transaction():
             rebuilding.refold_all(self.db, self.logs, self.fold, self.cuts, self.erasures, self._forget)
-
-    def unreadable(self) -> int:
-        """How many held events this version cannot read (kept, forwarded, folded after an upgrade)."""
-        total = 0
-        for log in self.logs.by_no.values():
-            for _, events in self.logs.runs(log.no):
-                total += sum(readable(event) is None and isinstance(event, Event) for event in events)
-        return total

@@ -14,8 +14,8 @@ from syncmem.errors import FileError
 from syncmem.replica.connection import Database
 
 CHORE: Final = "scrub"
-REWRITE: Final = "rewrite"  # the file may hold traces
-EMPTY_LOG: Final = "empty the log"  # the file's new pages are in the write-ahead log
+REWRITE: Final = "rewrite"  # the file may hold traces; the number of the latest transaction that erased follows
+EMPTY_LOG: Final = "empty the log"  # the file's new pages are in the write-ahead log; the same number follows
 
 
 class Scrubber:
@@ -30,30 +30,31 @@ class Scrubber:
         row = self._db.execute("SELECT state FROM chores WHERE name = ?", (CHORE,)).fetchone()
         self.state: str | None = None if row is None else str(row[0])
 
-    def mark(self) -> None:
-        """Traces may be left; inside the write transaction that erases."""
-        self._note(REWRITE)
+    def mark(self, n: int) -> None:
+        """Traces may be left by transaction ``n``; inside it."""
+        self.state = f"{REWRITE} {n}"
+        self._db.execute("INSERT OR REPLACE INTO chores VALUES (?, ?)", (CHORE, self.state))
 
     def scrub(self) -> bool:
         """Do what can be done now; whether no trace is left. Outside of a transaction."""
-        if self.state is None:
-            return True
         try:
-            if self.state == REWRITE:
-                self._db.rewrite()
-                with self._db.transaction():
-                    self._note(EMPTY_LOG)
-            if not self._db.empty_log():
-                return False
-            with self._db.transaction():
-                self._note(None)
+            while self.state is not None:
+                if self.state.startswith(REWRITE):
+                    self._db.rewrite()
+                    self._done(self.state.replace(REWRITE, EMPTY_LOG))
+                elif self._db.empty_log():
+                    self._done(None)
+                else:
+                    return False
         except FileError:  # busy, no room ...: it stays to be done, and doctor tells
             return False
         return True
 
-    def _note(self, state: str | None) -> None:
-        if state is None:
-            self._db.execute("DELETE FROM chores WHERE name = ?", (CHORE,))
-        else:
-            self._db.execute("INSERT OR REPLACE INTO chores VALUES (?, ?)", (CHORE, state))
-        self.state = state
+    def _done(self, then: str | None) -> None:
+        """A step is done; if another process has erased more meanwhile, that is still to be scrubbed."""
+        with self._db.transaction():
+            if then is None:
+                self._db.execute("DELETE FROM chores WHERE name = ? AND state = ?", (CHORE, self.state))
+            else:
+                self._db.execute("UPDATE chores SET state = ? WHERE name = ? AND state = ?", (then, CHORE, self.state))
+        self.forget()
