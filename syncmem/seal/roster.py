@@ -62,7 +62,7 @@ class Roster:
         if len(held) > STATEMENTS_MAX:
             raise NotCanonical(f"a roster has at most {STATEMENTS_MAX} statements; start a new vault")
         self.vault = roots[0]
-        self._held = {id: s for id, s in held.items() if s.vault == self.vault or id == self.vault}
+        self._held = {id: statement for id, statement in held.items() if statement.roster == self.vault}
         self._order()
         self._resolve()
 

@@ -112,6 +112,11 @@ class Statement:
     body: Body = field(compare=False)
     wire: bytes = field(repr=False, compare=False)
 
+    @property
+    def roster(self) -> bytes:
+        """The vault that it speaks of: a genesis is its own."""
+        return self.id if self.kind == StatementKind.GENESIS else self.vault
+
 
 def write_statement(
     kind: StatementKind, vault: bytes, parents: Sequence[bytes], seed: bytes, time: int, body: Body

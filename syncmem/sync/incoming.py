@@ -16,9 +16,8 @@ from syncmem.model.event import LogKey
 from syncmem.model.frame import Frame
 from syncmem.replica.replica import Written
 from syncmem.seal.envelope import EpochKey, unseal
-from syncmem.seal.keys import verify
 from syncmem.seal.statements import Statement, read_statement
-from syncmem.sync.ledger import NOTHING, BlobState, Contents, Known, Ledger
+from syncmem.sync.ledger import NOTHING, BlobState, Contents, Known, Ledger, stretch
 from syncmem.sync.vault import Vault
 from syncmem.wire.blob import Blob, ItemKind, read_blob, read_replaced, read_wants
 from syncmem.wire.frames import read_frame
@@ -40,8 +39,7 @@ class Opened:
 
     @property
     def contents(self) -> Contents:
-        logs = [(frame.key.id, frame.first, frame.first + len(frame.events) - 1) for frame in self.frames]
-        return Contents(logs, [statement.id for statement in self.statements])
+        return Contents([stretch(frame) for frame in self.frames], [statement.id for statement in self.statements])
 
 
 class Incoming:
@@ -62,11 +60,11 @@ class Incoming:
         """Check one blob and what is in it.
 
         Raises:
-            Unreadable, NotCanonical, NotAMember: why it cannot be used.
+            Unreadable, NotCanonical: why it cannot be used.
         """
         if digest(data) != name.digest:
             raise Unreadable("the blob is not the one its name says; ask the mailbox for it again")
-        blob = read_blob(unseal(self._key, data), self._key.vault, self._key.mailbox, verify)
+        blob = read_blob(unseal(self._key, data), self._key.vault, self._key.mailbox)
         log = LogKey(blob.device, blob.incarnation, self._key.scope)
         if self._key.stream(log.id) != name.stream or blob.counter != name.counter:
             raise Unreadable("the blob stands under another name than its writer gave it; the mailbox moved it")
@@ -77,7 +75,10 @@ class Incoming:
 
     def _open_item(self, opened: Opened, kind: int, body: bytes) -> None:
         if kind == ItemKind.STATEMENT:
-            opened.statements.append(read_statement(body))
+            statement = read_statement(body)
+            if statement.roster != self._key.vault:
+                raise Unreadable("a statement of another vault; ask the sender which vault it belongs to")
+            opened.statements.append(statement)
         elif kind == ItemKind.FRAME:
             frame = read_frame(body)
             if frame.key.scope != self._key.scope:
@@ -91,21 +92,14 @@ class Incoming:
     # -- taking in ----------------------------------------------------------------------------------
 
     def take(self, known: Known, blobs: Sequence[Opened]) -> None:
-        """Take blobs in, in one transaction; each is noted as taken, held or refused."""
-        with self._replica.transaction():
-            for opened in blobs:
-                self._take_statements(known, opened)
-            members = [opened for opened in blobs if self._from_member(known, opened)]
-            refused = self._take_frames([frame for opened in members for frame in opened.frames])
-            for opened in members:
-                self._settle(known, opened, refused)
-
-    def _take_statements(self, known: Known, opened: Opened) -> None:
-        if opened.statements:
-            self._vault.check_same_vault(opened.statements)
-            written = self._vault.add(opened.statements)
-            if written is not None:
-                self.written.append(written)
+        """Take blobs in; each is noted as taken, held or refused. Inside a write transaction."""
+        written = self._vault.add([statement for opened in blobs for statement in opened.statements])
+        if written is not None:
+            self.written.append(written)
+        members = [opened for opened in blobs if self._from_member(known, opened)]
+        refused = self._take_frames([frame for opened in members for frame in opened.frames])
+        for opened in members:
+            self._settle(known, opened, refused)
 
     def _from_member(self, known: Known, opened: Opened) -> bool:
         """Whether the sender is or was a member; what others send waits until their admission arrives."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from syncmem.codec import pack_flat, unpack_own
+from syncmem.model.frame import Frame
 from syncmem.replica.connection import Database
 from syncmem.seal.envelope import EpochKey
 from syncmem.wire.mailbox import BlobName
@@ -38,6 +39,13 @@ class Contents(NamedTuple):
     def stored(self) -> bytes:
         return pack_flat([[list(part) for part in self.logs], self.statements])
 
+    def added_to(self, held: dict[bytes, int]) -> None:
+        """Add to what is held (log id -> last place, statement id -> 0); a log only as far as there is no gap."""
+        held |= dict.fromkeys(self.statements, 0)
+        for log, first, last in self.logs:
+            if first <= held.get(log, 0) + 1:
+                held[log] = max(held.get(log, 0), last)
+
     @classmethod
     def read(cls, data: bytes) -> Contents:
         logs, statements = unpack_own(data)
@@ -45,6 +53,11 @@ class Contents(NamedTuple):
 
 
 NOTHING = Contents([], [])
+
+
+def stretch(frame: Frame) -> tuple[bytes, int, int]:
+    """The places of a log that a frame holds."""
+    return frame.key.id, frame.first, frame.last
 
 
 @dataclass(slots=True)
@@ -70,12 +83,9 @@ class Ledger:
 
     def mailbox(self, address: str, key: EpochKey) -> Known:
         """The mailbox of an epoch at an address."""
-        row = self._row(address, key.mailbox)
-        if row is None:
-            sql = "INSERT INTO mailboxes (address, scope, id) VALUES (?, ?, ?)"
-            self._db.execute(sql, (address, key.scope, key.mailbox))
-            row = self._row(address, key.mailbox)
-        return Known(*row)
+        sql = "INSERT OR IGNORE INTO mailboxes (address, scope, id) VALUES (?, ?, ?)"
+        self._db.execute(sql, (address, key.scope, key.mailbox))
+        return next(known for known in self.all() if (known.address, known.id) == (address, key.mailbox))
 
     def earlier(self, address: str, key: EpochKey) -> list[Known]:
         """The mailboxes of a scope's other epochs that were used at an address."""
@@ -84,10 +94,6 @@ class Ledger:
             for known in self.all()
             if (known.address, known.scope) == (address, key.scope) and known.id != key.mailbox
         ]
-
-    def _row(self, address: str, mailbox: bytes) -> Any:
-        sql = "SELECT no, address, scope, id, epoch, reported, wanted FROM mailboxes WHERE address = ? AND id = ?"
-        return self._db.execute(sql, (address, mailbox)).fetchone()
 
     def all(self) -> list[Known]:
         sql = "SELECT no, address, scope, id, epoch, reported, wanted FROM mailboxes ORDER BY address, scope"
@@ -196,6 +202,14 @@ class Ledger:
             result.append((BlobName(stream, counter, digest), blob, Contents.read(contents)))
         return result
 
+    def awaited(self, no: int) -> dict[bytes, int]:
+        """What the mailbox holds, or will once the blobs that wait are there."""
+        held = self.holdings(no)
+        sql = "SELECT contents FROM blobs WHERE mailbox = ? AND state = ? ORDER BY counter"
+        for (contents,) in self._db.execute(sql, (no, int(BlobState.WAITING))):
+            Contents.read(contents).added_to(held)
+        return held
+
     def acknowledge(self, no: int, name: BlobName, contents: Contents) -> None:
         """An own blob is there; its bytes are not needed any more."""
         self.put(no, name, BlobState.TAKEN, contents)
@@ -232,13 +246,10 @@ class Ledger:
     # -- what a mailbox holds -----------------------------------------------------------------------
 
     def hold(self, no: int, contents: Contents) -> None:
-        """A mailbox holds this (a log only as far as there is no gap before it)."""
+        """A mailbox holds this."""
         holdings = self.holdings(no, [log for log, _, _ in contents.logs])
-        rows = [(no, id, 0) for id in contents.statements]
-        for log, first, last in contents.logs:
-            if first <= holdings.get(log, 0) + 1:
-                holdings[log] = max(holdings.get(log, 0), last)
-                rows.append((no, log, holdings[log]))
+        contents.added_to(holdings)
+        rows = [(no, what, seq) for what, seq in holdings.items()]
         self._db.executemany("INSERT OR REPLACE INTO holdings VALUES (?, ?, ?)", rows)
 
     def holdings(self, no: int, only: Sequence[bytes] | None = None) -> dict[bytes, int]:

@@ -11,19 +11,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from syncmem.model.event import LogKey
 from syncmem.model.frame import Frame
 from syncmem.replica.catalog import VAULT
 from syncmem.replica.digests import Digests
 from syncmem.replica.logs import Log
 from syncmem.seal.envelope import EpochKey, seal
-from syncmem.seal.keys import sign
 from syncmem.seal.statements import Statement
-from syncmem.sync.ledger import BlobState, Contents, Known, Ledger
+from syncmem.sync.ledger import BlobState, Contents, Known, Ledger, stretch
 from syncmem.sync.vault import Vault
-from syncmem.wire.blob import DIGEST_BYTES, Blob, Item, ItemKind, State, replaced_bytes, wants_bytes, write_blob
+from syncmem.wire.blob import Blob, Item, ItemKind, State, replaced_bytes, wants_bytes, write_blob
 from syncmem.wire.frames import frame_bytes
-from syncmem.wire.mailbox import BlobName, digest
+from syncmem.wire.mailbox import DIGEST_BYTES, BlobName, digest
 
 BLOB_TARGET_BYTES: Final = 256 * 1024  # of items in one blob: a quarter of what an envelope may hold
 REPLACED_MAX: Final = 4096  # places named in one blob; the rest is named in the next
@@ -57,39 +55,33 @@ class Outgoing:
         self._key = key
 
     @property
-    def log_key(self) -> LogKey:
-        """The log whose stream this device writes."""
-        return self.replica.identity.log_key(self._key.scope)
-
-    @property
     def stream(self) -> bytes:
-        return self._key.stream(self.log_key.id)
+        """The stream that this device writes: that of its log, also before the log has events."""
+        return self._key.stream(self.replica.identity.log_key(self._key.scope).id)
 
     def compose(self, known: Known, wants: list[tuple[bytes, int]], *, everything: bool) -> None:
         """Write down what the mailbox lacks (only own things unless ``everything``), up to a bound at a time."""
-        loads = self._loads(known, everything)
         ready: list[_Load] = []
         size = 0
-        for load in loads:
+        for load in self._loads(known, everything):
             ready.append(load)
             size += load.size
             if size >= COMPOSED_BYTES_MAX:
                 break
-        more = size >= COMPOSED_BYTES_MAX
         with self.replica.transaction():
-            self._write_down(known, ready, wants, last=everything and not more)
+            self._write_down(known, ready, wants, last=everything and size < COMPOSED_BYTES_MAX)
 
     def _write_down(self, known: Known, loads: list[_Load], wants: list[tuple[bytes, int]], *, last: bool) -> None:
         digests = self._digests.of(self._key.scope)
         asked = wants_bytes(wants) if wants else b""
         lost = [(self.stream, counter) for counter in self._ledger.lost(known.no, self.stream)] if last else []
-        if lost and not loads:
-            loads = [_Load()]
-        if last and not self._farewell and (digests.events != known.reported or asked != known.wanted) and not loads:
+        lost = lost[:REPLACED_MAX]
+        news = last and not self._farewell and (digests.events != known.reported or asked != known.wanted)
+        if (lost or news) and not loads:
             loads = [_Load()]
         if lost:
-            loads[0].add(ItemKind.REPLACED, replaced_bytes(lost[:REPLACED_MAX]))
-            self._ledger.replace(known.no, lost[:REPLACED_MAX])
+            loads[0].add(ItemKind.REPLACED, replaced_bytes(lost))
+            self._ledger.replace(known.no, lost)
         for number, load in enumerate(loads):
             ends = number == len(loads) - 1
             if ends and wants and asked != known.wanted:
@@ -103,8 +95,7 @@ class Outgoing:
         identity = self.replica.identity
         counter = self._ledger.next_counter(known.no, self.stream)
         blob = Blob(identity.device, identity.incarnation, counter, state, load.items)
-        seed = identity.private
-        plain = write_blob(blob, self._key.vault, known.id, lambda label, message: sign(seed, label, message))
+        plain = write_blob(blob, self._key.vault, known.id, identity.private)
         sealed = seal(self._key, plain, self.replica.environment.randomness)
         name = BlobName(self.stream, counter, digest(sealed))
         self._ledger.put(known.no, name, BlobState.WAITING, load.contents, blob=sealed)
@@ -113,7 +104,7 @@ class Outgoing:
 
     def _loads(self, known: Known, everything: bool) -> Iterator[_Load]:
         """Items in the order in which a reader needs them: who belongs to the vault, then events."""
-        there = self._there(known)
+        there = self._ledger.awaited(known.no)
         load = _Load()
         for statement in self._statements(there, everything):
             load.add(ItemKind.STATEMENT, statement.wire)
@@ -124,19 +115,9 @@ class Outgoing:
                 yield load
                 load = _Load()
             load.add(ItemKind.FRAME, body)
-            load.contents.logs.append((frame.key.id, frame.first, frame.first + len(frame.events) - 1))
+            load.contents.logs.append(stretch(frame))
         if load.items:
             yield load
-
-    def _there(self, known: Known) -> dict[bytes, int]:
-        """What the mailbox holds, or will once the blobs that wait are there."""
-        there = self._ledger.holdings(known.no)
-        for _, _, contents in self._ledger.waiting(known.no, 2**40):
-            there |= dict.fromkeys(contents.statements, 0)
-            for log, first, last in contents.logs:
-                if first <= there.get(log, 0) + 1:
-                    there[log] = max(there.get(log, 0), last)
-        return there
 
     def _statements(self, there: dict[bytes, int], everything: bool) -> Iterator[Statement]:
         if self._key.scope != VAULT:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from syncmem.replica.catalog import VAULT
 from syncmem.replica.connection import Database
 from syncmem.replica.digests import Digests, ScopeDigests
-from syncmem.wire.blob import DIGEST_BYTES
+from syncmem.wire.mailbox import DIGEST_BYTES
 
 
 class Report(NamedTuple):

@@ -25,7 +25,7 @@ from syncmem.errors import PeerError
 from syncmem.replica.rectangles import Change
 from syncmem.replica.replica import Written
 from syncmem.sync.incoming import EVENTS_AT_ONCE, Incoming, Opened
-from syncmem.sync.ledger import BlobState, Known, Ledger
+from syncmem.sync.ledger import BlobState, Contents, Known, Ledger
 from syncmem.sync.outgoing import Outgoing
 from syncmem.wire.mailbox import Answer, BlobName, Exchange, Outcome, Put
 
@@ -132,19 +132,19 @@ class Session:
         self.outcomes.reset = True
         return False
 
-    def _acknowledge(self, answer: Answer, waiting: Sequence[tuple[BlobName, bytes, object]]) -> int:
+    def _acknowledge(self, answer: Answer, waiting: Sequence[tuple[BlobName, bytes, Contents]]) -> int:
         went = 0
         for (name, blob, contents), result in zip(waiting, answer.results, strict=True):
             if result.outcome in (Outcome.STORED, Outcome.KNOWN):
-                self._ledger.acknowledge(self._known.no, name, contents)  # type: ignore[arg-type]
+                self._ledger.acknowledge(self._known.no, name, contents)
                 self.outcomes.sent_bytes += len(blob)
                 went += 1
-            elif result.outcome == Outcome.CONFLICT:
+                continue
+            self.outcomes.refused.append(f"{name}: {result.reason}")
+            if result.outcome == Outcome.CONFLICT:
                 self.outcomes.forked = True
-                self.outcomes.refused.append(f"{name}: {result.reason}")
             else:
                 self._ledger.block(self._known.no, name, result.reason)
-                self.outcomes.refused.append(f"{name}: {result.reason}")
         self.outcomes.sent += went
         return went
 

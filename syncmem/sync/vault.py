@@ -11,14 +11,14 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Final
 
-from syncmem.errors import InvalidInput, PeerError
+from syncmem.errors import InvalidInput
 from syncmem.model.event import LogKey
 from syncmem.replica.catalog import VAULT
 from syncmem.replica.replica import Replica, Written
 from syncmem.seal.envelope import EpochKey
 from syncmem.seal.keys import public_key
 from syncmem.seal.roster import Roster, epoch_keys
-from syncmem.seal.statements import Statement, StatementKind, read_statement
+from syncmem.seal.statements import Statement, read_statement
 
 NO_VAULT: Final = (
     "this memory belongs to no vault yet; create one with 'syncmem invite', or join one with 'syncmem join'"
@@ -122,10 +122,3 @@ class Vault:
     def cut_of(self, key: LogKey) -> int | None:
         """The last place of a log that counts; None: all of it does."""
         return self.roster.cut(key.device, key.id) if self.exists else None
-
-    def check_same_vault(self, statements: Iterable[Statement]) -> None:
-        """Refuse statements of another vault."""
-        for statement in statements:
-            vault = statement.id if statement.kind == StatementKind.GENESIS else statement.vault
-            if vault != self.roster.vault:
-                raise PeerError("a statement of another vault; ask the sender which vault it belongs to")

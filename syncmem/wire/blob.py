@@ -7,7 +7,7 @@ of kinds that are not known are skipped.  Nothing here knows what the items mean
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from hashlib import sha256
@@ -16,15 +16,13 @@ from typing import Final, NamedTuple
 from syncmem import labels
 from syncmem.codec import pack, unpack
 from syncmem.errors import NotCanonical, Unreadable
+from syncmem.seal.keys import SIGNATURE_BYTES, sign, verify
+from syncmem.wire.mailbox import COUNTER_MAX, DIGEST_BYTES, KEY_BYTES
 
 FORMAT: Final = 1
 PIECE_BYTES_MAX: Final = 256 * 1024  # above the largest frame
-KEY_BYTES, INCARNATION_BYTES, DIGEST_BYTES, SIGNATURE_BYTES = 32, 16, 16, 64
-COUNTER_MAX: Final = 10**12 - 1  # the digits of a name
+INCARNATION_BYTES: Final = 16
 _LENGTH_BYTES: Final = 4
-
-Signer = Callable[[bytes, bytes], bytes]  # (label, message) -> signature
-Verifier = Callable[[bytes, bytes, bytes, bytes], bool]  # (public key, label, message, signature)
 
 
 class ItemKind(IntEnum):
@@ -59,16 +57,16 @@ class Blob:
     items: Sequence[Item]
 
 
-def write_blob(blob: Blob, vault: bytes, mailbox: bytes, sign: Signer) -> bytes:
-    """The bytes of a blob for one mailbox."""
+def write_blob(blob: Blob, vault: bytes, mailbox: bytes, seed: bytes) -> bytes:
+    """The bytes of a blob for one mailbox, signed by the device whose seed it is."""
     state = None if blob.state is None else list(blob.state)
     pieces = [pack([FORMAT, blob.device, blob.incarnation, blob.counter, state])]
     pieces += [bytes([item.kind]) + item.body for item in blob.items]
     body = b"".join(_piece(piece) for piece in pieces)
-    return body + _piece(sign(labels.BLOB, _signed(vault, mailbox, body)))
+    return body + _piece(sign(seed, labels.BLOB, _signed(vault, mailbox, body)))
 
 
-def read_blob(data: bytes, vault: bytes, mailbox: bytes, verify: Verifier) -> Blob:
+def read_blob(data: bytes, vault: bytes, mailbox: bytes) -> Blob:
     """The blob of bytes that were written for this vault and mailbox.
 
     Raises:

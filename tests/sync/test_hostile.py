@@ -1,0 +1,43 @@
+"""What a hostile member or mailbox puts in the way is refused alone and with a reason; the rest goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from syncmem import Memory
+from syncmem.model.event import LogKey
+from syncmem.seal.envelope import seal
+from syncmem.sync.in_memory import InMemoryServer
+from syncmem.wire.blob import Blob, Item, ItemKind, write_blob
+from syncmem.wire.mailbox import Exchange, Put
+from tests.sync.group import Group
+
+
+def put_in_the_name_of(memory: Memory, server: InMemoryServer, *items: Item) -> None:
+    """What a member could write itself, under a life of its own that nobody has heard of."""
+    replica, key = memory._replica, memory._syncer.vault.known("vault")
+    assert key is not None
+    identity = replica.identity
+    blob = Blob(identity.device, b"another life...."[:16], 1, None, items)
+    log = LogKey(identity.device, blob.incarnation, "vault")
+    sealed = seal(key, write_blob(blob, key.vault, key.mailbox, identity.private), replica.environment.randomness)
+    put = Put(key.stream(log.id), 1, sealed)
+    server.mailbox().exchange(Exchange(key.write_key, [put], {}, 0), key.write_seed)
+
+
+def test_a_statement_of_another_vault_is_refused_and_stops_nothing(tmp_path: Path) -> None:
+    server = InMemoryServer()
+    group = Group(tmp_path, "memory:", server.mailbox)
+    laptop, phone = group.found(), group.pair("phone")
+    group.settle()
+    with Memory(":memory:") as stranger:
+        stranger.create_vault("stranger")
+        foreign = stranger._syncer.vault.roster.statements_in_order()[0].wire
+    put_in_the_name_of(phone, server, Item(ItemKind.STATEMENT, foreign))
+    phone.remember("ana", "city", "Lisbon")
+    group.sync("phone")
+    (vault,) = laptop.sync().mailboxes
+    assert vault.error is None
+    assert ["of another vault" in reason for reason in vault.refused] == [True]
+    assert laptop.believe("ana", "city").value == "Lisbon"
+    group.close()
