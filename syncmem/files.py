@@ -12,8 +12,10 @@ from typing import IO, Final, TypeVar
 from syncmem.errors import FileError, InvalidInput, NotAReplica
 from syncmem.replica import driver, schema
 from syncmem.replica.connection import translated
+from syncmem.replica.identity import SUFFIX
 
 T = TypeVar("T")
+LOCK_SUFFIX: Final = ".sync"  # of the file by which one process of a device syncs at a time
 _BESIDE: Final = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database
 
 
@@ -98,7 +100,7 @@ def restore(backup_path: str | os.PathLike[str], path: str | os.PathLike[str], *
 
 def wipe(path: str) -> None:
     """Delete a replica and all that lies beside it; the content is overwritten first, as far as the disk obeys."""
-    for suffix in ("", *_BESIDE, ".device", ".sync"):
+    for suffix in ("", *_BESIDE, SUFFIX, LOCK_SUFFIX):
         target = Path(f"{path}{suffix}")
         with contextlib.suppress(OSError):
             size = target.stat().st_size

@@ -117,9 +117,8 @@ class Meeting(Opened):
     def event_digest(self) -> str:
         """A digest of the set of events that may leave the device: equal on devices that hold the same."""
         with self._looking():
-            logs = [log for log in self._replica.logs.by_no.values() if log.seq and log.key is not None]
-            heads = sorted((log.id, log.seq, log.head) for log in logs if log.key and log.key.scope != DEVICE_SCOPE)
-            return sha256(pack_flat([list(head) for head in heads])).hexdigest()
+            logs = [log for log in self._replica.logs.held() if log.key and log.key.scope != DEVICE_SCOPE]
+            return sha256(pack_flat([[log.id, log.seq, log.head] for log in logs])).hexdigest()
 
     def belief_digest(self) -> str:
         """A digest of all that is believed now (the scope "device" apart): equal where the events are."""
@@ -144,10 +143,10 @@ class Meeting(Opened):
         """The devices of which events are held, this one first."""
         with self._looking():
             own = self._replica.device
-            logs = [log for log in self._replica.logs.by_no.values() if log.key is not None and log.seq]
+            logs = self._replica.logs
             result = []
-            for key in sorted({log.key.device for log in logs if log.key}, key=lambda key: (key != own, key)):
-                theirs = [log for log in logs if log.key and log.key.device == key]
+            for key in sorted({log.device for log in logs.held()}, key=lambda key: (key != own, key)):
+                theirs = logs.held(device=key)
                 lives = {log.key.incarnation for log in theirs if log.key}
                 seen = shown(max(log.clock for log in theirs))
                 events = sum(log.seq for log in theirs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any, Final, Self
@@ -14,7 +14,7 @@ from syncmem import files, statements
 from syncmem.environment import Environment
 from syncmem.errors import Busy, InvalidInput, NotFound, Revoked, Unreachable
 from syncmem.opened import Opened
-from syncmem.replica.catalog import Slot
+from syncmem.replica.catalog import VAULT, Slot
 from syncmem.replica.driver import MEMORY
 from syncmem.replica.rectangles import Change
 from syncmem.seal.statements import Member
@@ -27,7 +27,6 @@ from syncmem.sync.syncer import Synced, Syncer
 INVITATION_SECONDS: Final = 600.0  # how long an invitation is waited for
 JOIN_SECONDS: Final = 120.0
 _POLL_SECONDS: Final = 0.5
-LOCK_SUFFIX: Final = ".sync"
 
 Approve = Callable[[str], bool]
 
@@ -136,7 +135,7 @@ class Syncing(Opened):
         for scope in scopes:
             self.share(scope)
         code = Code(self._environment.randomness(16), address)
-        return Invitation(str(code), ("vault", *scopes), self, code)
+        return Invitation(str(code), (VAULT, *scopes), self, code)
 
     def _accept(self, invitation: Invitation, approve: Approve) -> str | None:
         mailbox = self._syncer.opener(invitation._parsed.address)
@@ -150,7 +149,7 @@ class Syncing(Opened):
             if stranger:
                 if not approve(member.name):
                     raise InvalidInput(f"{member.name!r} was not let in; show a new code for another device")
-                self._syncer.admit(member, [scope for scope in invitation.scopes if scope != "vault"])
+                self._syncer.admit(member, invitation.scopes)
             self._answer(meeting, member)
             return member.name
         finally:
@@ -299,7 +298,7 @@ class Syncing(Opened):
             return self._report(results)
 
     def status(self) -> Status:
-        """What is verified, pending, held or refused; see :class:`~syncmem.results.Status`."""
+        """What is verified, pending, held or refused; see :class:`~syncmem.standing.Status`."""
         with self._lock, self._replica.transaction():
             if not self._syncer.vault.exists:
                 return Status(None, None, False, 0, {}, (), (), (), ())
@@ -307,14 +306,12 @@ class Syncing(Opened):
 
     def _sync_lock(self) -> Any:
         """One process of a device syncs at a time; the operating system frees the lock of a dead one."""
-        from contextlib import nullcontext
-
         if self._path == MEMORY:
             return nullcontext()
         from filelock import FileLock, Timeout
 
         try:
-            return FileLock(self._path + LOCK_SUFFIX).acquire(timeout=0)
+            return FileLock(self._path + files.LOCK_SUFFIX).acquire(timeout=0)
         except Timeout as error:
             raise Busy("another process of this device is syncing; its result serves this one too") from error
 

@@ -40,7 +40,8 @@ from syncmem.model.event import (
 )
 from syncmem.model.instant import FOREVER, from_datetime
 from syncmem.replica.catalog import Slot
-from syncmem.replica.logs import SEQ_MASK, Log
+from syncmem.replica.chain import Log
+from syncmem.replica.logs import SEQ_MASK
 from tests import reference
 from tests.strategies import Row, Said, as_answer, rows_of, without_covered
 

@@ -15,8 +15,9 @@ from syncmem.codec import pack, unpack
 from syncmem.errors import NotCanonical
 from syncmem.model.event import LogKey
 from syncmem.model.frame import DEVICE_SCOPE, Frame, Stored
-from syncmem.replica.logs import Log, Logs
-from syncmem.wire.frames import FRAME_INFLATED_MAX, frame_bytes, read_frame
+from syncmem.replica.chain import Log
+from syncmem.replica.logs import Logs
+from syncmem.wire.frames import FRAME_BYTES_MAX, frame_bytes, read_frame
 
 MAGIC: Final = b"syncmem bundle 1\n"
 _LENGTH_BYTES: Final = 4
@@ -30,12 +31,10 @@ def frames(
 
     ``scopes`` limits what may leave, None: everything but the scope "device"; ``only`` these logs, None: all.
     """
-    for log in sorted(logs.by_no.values(), key=lambda log: log.id):
+    for log in logs.held():
         if log.key is None or log.key.scope == DEVICE_SCOPE or (scopes is not None and log.key.scope not in scopes):
             continue
-        if only is not None and log.id not in only:
-            continue
-        if log.seq:
+        if only is None or log.id in only:
             # Where all seems known, the last event shows whether it is the same log.
             yield from _frames_of(logs, log, log.key, min(known.get(log.id, 0) + 1, log.seq))
 
@@ -91,10 +90,7 @@ def read_bundle(file: IO[bytes]) -> Iterator[Frame]:
     """
     _check_whole(file)
     for data in _pieces(file):
-        frame = read_frame(data)
-        if frame.key.scope == DEVICE_SCOPE:
-            raise NotCanonical('a frame of the scope "device", which never leaves one; ask the sender to check it')
-        yield frame
+        yield read_frame(data)
 
 
 def _check_whole(file: IO[bytes]) -> None:
@@ -118,7 +114,7 @@ def _pieces(file: IO[bytes], *, with_end: bool = False) -> Iterator[bytes]:
         raise NotCanonical("the file is no syncmem bundle; export one with 'syncmem export'")
     while length := file.read(_LENGTH_BYTES):
         size = int.from_bytes(length, "big")
-        data = file.read(size) if size <= FRAME_INFLATED_MAX else b""
+        data = file.read(size) if size <= FRAME_BYTES_MAX else b""
         if len(data) != size:
             raise NotCanonical("the bundle was cut off on its way; ask for a new copy")
         if with_end or data[1:5] != pack(_END):

@@ -40,9 +40,7 @@ class Digests:
 
     def events(self, scope: str) -> bytes:
         """The hash of the sorted heads of a scope's logs."""
-        logs = [log for log in self._logs.by_no.values() if log.seq and log.key is not None and log.key.scope == scope]
-        heads = sorted([log.id, log.seq, log.head] for log in logs)
-        return sha256(pack_flat(heads)).digest()
+        return sha256(pack_flat([[log.id, log.seq, log.head] for log in self._logs.held(scope=scope)])).digest()
 
     def _beliefs(self, scope: str) -> bytes:
         self._catch_up()

@@ -22,7 +22,6 @@ from syncmem.model.frame import FRAME_PAYLOAD_MAX, Frame, Stored, fitting, paylo
 from syncmem.model.record import LOG_SHIFT
 from syncmem.replica.chain import (
     Log,
-    blocks,
     body_of,
     chain_after,
     cover_bytes,
@@ -32,8 +31,6 @@ from syncmem.replica.chain import (
 )
 from syncmem.replica.connection import Database
 from syncmem.seal.keys import verify
-
-__all__ = ["SEQ_MASK", "Log", "Logs", "Stored", "blocks", "chain_after", "read_cover"]
 
 SEQ_MASK: Final = 2**LOG_SHIFT - 1
 _CACHED_RUNS: Final = 64
@@ -59,20 +56,10 @@ class Logs:
         """Read everything anew: another process wrote, or a transaction was rolled back."""
         columns = "no, id, device, incarnation, scope, seq, head, clock, own, signature, open_bytes"
         rows = self._db.execute(f"SELECT {columns} FROM logs")
-        logs = [
-            Log(
-                no,
-                id,
-                None if device is None else LogKey(device, born, scope),
-                seq,
-                head or CHAIN_START,
-                clock,
-                own == 1,
-                signature or b"",
-                open_bytes,
-            )
-            for no, id, device, born, scope, seq, head, clock, own, signature, open_bytes in rows
-        ]
+        logs = []
+        for no, id, device, born, scope, seq, head, clock, own, signature, open_bytes in rows:
+            key = None if device is None else LogKey(device, born, scope)
+            logs.append(Log(no, id, key, seq, head or CHAIN_START, clock, own == 1, signature or b"", open_bytes))
         self.by_no = {log.no: log for log in logs}
         self.by_id = {log.id: log for log in logs}
         self.own = [log for log in logs if log.own]
@@ -106,6 +93,11 @@ class Logs:
         if own:
             self.own.append(log)
         return log
+
+    def held(self, *, scope: str | None = None, device: bytes | None = None) -> list[Log]:
+        """The logs of which events are held, by id; only those of a scope or of a device, if one is named."""
+        logs = (log for log in self.by_no.values() if log.seq and (device is None or log.device == device))
+        return sorted((o for o in logs if o.key and (scope is None or o.key.scope == scope)), key=lambda log: log.id)
 
     def position(self, ref: Ref) -> int:
         """Where an event is or will be."""

@@ -22,6 +22,7 @@ from syncmem.model.sweep import FOLD_VERSION, TIE_WINDOW
 from syncmem.replica import rebuilding, schema
 from syncmem.replica.bundle import batches, frames
 from syncmem.replica.catalog import Catalog
+from syncmem.replica.chain import Log
 from syncmem.replica.clocks import Clocks
 from syncmem.replica.connection import WAIT_SECONDS, Database
 from syncmem.replica.cuts import Cuts
@@ -30,7 +31,7 @@ from syncmem.replica.erasures import Erasures, SubjectKey
 from syncmem.replica.fold import Arrival, Fold
 from syncmem.replica.identity import Identities, Identity
 from syncmem.replica.intake import take_in_all
-from syncmem.replica.logs import Log, Logs
+from syncmem.replica.logs import Logs
 from syncmem.replica.rectangles import Change
 from syncmem.replica.scrubbing import Scrubber
 from syncmem.seal.keys import sign
@@ -172,8 +173,7 @@ class Replica:
         return [(Kind.FRONTIER, Frontier(n, FOLD_VERSION, held, None))] if held else []
 
     def _held_in(self, scope: str) -> list[list[object]]:
-        logs = [log for log in self.logs.by_no.values() if log.seq and log.key is not None and log.key.scope == scope]
-        return [[log.id, log.seq] for log in sorted(logs, key=lambda log: log.id)]
+        return [[log.id, log.seq] for log in self.logs.held(scope=scope)]
 
     def receive(self, incoming: Iterable[Frame], *, events_max: int = MERGE_EVENTS) -> Iterator[Written]:
         """Take in what another device holds; one transaction (and one result) per ``events_max`` events."""
@@ -356,11 +356,7 @@ class Replica:
 
     def version_vector(self) -> dict[bytes, int]:
         """Log id -> last place held, of all logs that may leave the device."""
-        return {
-            log.id: log.seq
-            for log in self.logs.by_no.values()
-            if log.seq and log.key is not None and log.key.scope != DEVICE_SCOPE
-        }
+        return {log.id: log.seq for log in self.logs.held() if log.key and log.key.scope != DEVICE_SCOPE}
 
     # -- removed devices ------------------------------------------------------------------------------
 

@@ -35,7 +35,6 @@ from syncmem.wire.mailbox import (
     PutResult,
     check_put,
     digest,
-    inlined,
     mailbox_id,
     may_drop,
 )
@@ -153,7 +152,7 @@ class Folder:
     def _along(self, box: Path, listed: Sequence[Listed], budget: int) -> list[Listed]:
         """The listing with the first blobs' content; what is not all there yet is left out."""
         result = []
-        for entry in inlined(listed, budget):
+        for entry in listed:
             budget -= entry.size
             if budget < 0:
                 result.append(entry)

@@ -20,7 +20,6 @@ from syncmem.wire.mailbox import (
     PutResult,
     check_put,
     digest,
-    inlined,
     mailbox_id,
     may_drop,
 )
@@ -74,7 +73,7 @@ class InMemoryMailbox:
             if blob and counter > request.cursors.get(stream, 0) and (stream, counter) not in own
         ]
         return Answer(
-            box.epoch, results, dict(box.ends), inlined(listed[:LISTED_MAX], request.inline_bytes_max),
+            box.epoch, results, dict(box.ends), _inlined(listed[:LISTED_MAX], request.inline_bytes_max),
             len(listed) > LISTED_MAX,
         )  # fmt: skip
 
@@ -111,3 +110,12 @@ class InMemoryMailbox:
 
     def close(self) -> None:
         pass
+
+
+def _inlined(listed: Sequence[Listed], budget: int) -> list[Listed]:
+    """The first blobs while they fit the budget, the others by name alone."""
+    result = []
+    for entry in listed:
+        budget -= entry.size
+        result.append(entry if budget >= 0 else entry._replace(blob=None))
+    return result

@@ -14,7 +14,6 @@ from typing import Final
 from syncmem.model.frame import Frame
 from syncmem.replica.catalog import VAULT
 from syncmem.replica.digests import Digests
-from syncmem.replica.logs import Log
 from syncmem.seal.envelope import EpochKey, seal
 from syncmem.seal.statements import Statement
 from syncmem.sync.ledger import BlobState, Contents, Known, Ledger, stretch
@@ -127,14 +126,8 @@ class Outgoing:
                 yield statement
 
     def _frames(self, there: dict[bytes, int], everything: bool) -> Iterator[Frame]:
-        wanted = {log.id for log in self._lacking(there) if everything or log.own}
+        held = self.replica.logs.held(scope=self._key.scope)
+        wanted = {log.id for log in held if log.seq > there.get(log.id, 0) and (everything or log.own)}
         for frame in self.replica.frames(there, frozenset({self._key.scope}), wanted):
             if frame.last > there.get(frame.key.id, 0):
                 yield frame
-
-    def _lacking(self, held: dict[bytes, int]) -> list[Log]:
-        return [
-            log
-            for log in self.replica.logs.by_no.values()
-            if log.key is not None and log.key.scope == self._key.scope and log.seq > held.get(log.id, 0)
-        ]

@@ -85,14 +85,15 @@ class Standings:
 
     def _is_unseen(self, device: DeviceStatus) -> bool:
         seen = device.last_seen
-        return seen is not None and seen < to_datetime_or_least(self._now - UNSEEN_DAYS * _DAY)
+        lately = to_datetime(self._now - UNSEEN_DAYS * _DAY)
+        return seen is not None and lately is not None and seen < lately
 
     # -- mailboxes ----------------------------------------------------------------------------------
 
     def _mailbox(self, known: Known) -> MailboxStatus:
         ledger = self._syncer.ledger
         holdings = ledger.holdings(known.no)
-        logs = [log for log in self._syncer.replica.logs.by_no.values() if log.key and log.key.scope == known.scope]
+        logs = self._syncer.replica.logs.held(scope=known.scope)
         blocked = [*ledger.in_state(known.no, BlobState.REFUSED), *ledger.in_state(known.no, BlobState.BLOCKED)]
         success, trouble = ledger.outcome(known.no)
         return MailboxStatus(
@@ -109,10 +110,3 @@ class Standings:
 
 def _moment(time: int | None) -> datetime | None:
     return None if time is None else to_datetime(time)
-
-
-def to_datetime_or_least(time: int) -> datetime:
-    """A time for comparisons, also where clocks are far out."""
-    found = to_datetime(time)
-    assert found is not None
-    return found

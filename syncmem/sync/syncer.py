@@ -15,6 +15,7 @@ from typing import Final
 
 from syncmem import labels
 from syncmem.errors import InvalidInput, MailboxError, NotFound, Revoked
+from syncmem.model.frame import DEVICE_SCOPE
 from syncmem.replica.catalog import VAULT
 from syncmem.replica.digests import Digests
 from syncmem.replica.replica import Replica
@@ -22,7 +23,7 @@ from syncmem.seal import building
 from syncmem.seal.envelope import EpochKey
 from syncmem.seal.keys import derive, public_key, transport_key
 from syncmem.seal.phrase import new_phrase, paper_seed
-from syncmem.seal.roster import epoch_keys
+from syncmem.seal.roster import Roster, epoch_keys
 from syncmem.seal.statements import Member, Statement
 from syncmem.sync import open_mailbox
 from syncmem.sync.driving import drive
@@ -79,9 +80,8 @@ class Syncer:
         with self._writing(needs_vault=False):
             if self.vault.exists:
                 raise InvalidInput("this memory belongs to a vault already; invite devices with 'syncmem invite'")
-            seed, now = self.vault.seed, self.replica.environment.clock.now()
             recovery = derive(paper, labels.RECOVERY, 32)
-            root = building.genesis(seed, name, now, randomness(16), paper, recovery)
+            root = building.genesis(self.vault.seed, name, self._now, randomness(16), paper, recovery)
             self.vault.add([root])
             self._rotate(VAULT)
             for scope in self._own_scopes():
@@ -90,12 +90,12 @@ class Syncer:
 
     def _own_scopes(self) -> list[str]:
         """Named scopes that were written before there was a vault."""
-        scopes = {log.key.scope for log in self.replica.logs.by_no.values() if log.key is not None}
-        return sorted(scopes - {VAULT, "device"})
+        scopes = {log.key.scope for log in self.replica.logs.held() if log.key}
+        return sorted(scopes - {VAULT, DEVICE_SCOPE})
 
     def _rotate(self, scope: str) -> None:
-        randomness, now = self.replica.environment.randomness, self.replica.environment.clock.now()
-        self.vault.add([building.rotation(self.vault.roster, self.vault.seed, scope, now, randomness, self.vault.keys)])
+        drawn = self.replica.environment.randomness
+        self.vault.add([building.rotation(*self._signed(), scope, self._now, drawn, self.vault.keys)])
 
     def share(self, scope: str) -> None:
         """Make a named scope one that can be shared: it gets a key and a mailbox of its own."""
@@ -112,50 +112,34 @@ class Syncer:
                     raise NotFound(
                         f"this device has no scope {scope!r} to give; its scopes: {', '.join(self.vault.scopes)}"
                     )
-            now = self.replica.environment.clock.now()
-            self.vault.add(
-                [building.admission(self.vault.roster, self.vault.seed, member, wanted, now, self.vault.keys)]
-            )
+            self.vault.add([building.admission(*self._signed(), member, wanted, self._now, self.vault.keys)])
 
     def revoke(self, device: bytes, *, wipe: bool, reason: str | None) -> None:
         """Remove a device: what it wrote after what is held here does not count, and new keys go to the others."""
         with self._writing():
             if not self.vault.roster.is_live(device):
                 raise NotFound("no such device in the vault; list them with 'syncmem devices'")
-            logs = self.replica.logs.by_no.values()
-            cut = [(log.id, log.seq, log.head) for log in logs if log.key and log.key.device == device and log.seq]
-            environment = self.replica.environment
-            self.vault.add(
-                building.revocation(
-                    self.vault.roster, self.vault.seed, device, cut, wipe, reason,
-                    environment.clock.now(), environment.randomness, self.vault.keys,
-                )
-            )  # fmt: skip
+            cut = [(log.id, log.seq, log.head) for log in self.replica.logs.held(device=device)]
+            drawn, keys = self.replica.environment.randomness, self.vault.keys
+            self.vault.add(building.revocation(*self._signed(), device, cut, wipe, reason, self._now, drawn, keys))
 
-    def adopt(self, device: bytes) -> int:
-        """Let what a removed device wrote count after all, as far as it is held here; how many logs."""
+    def adopt(self, device: bytes) -> None:
+        """Let what a removed device wrote count after all, as far as it is held here."""
         with self._writing():
             standing = self.vault.roster.member(device)
             if standing is None or standing.live:
                 raise NotFound("no such device was removed from the vault; list them with 'syncmem devices'")
-            logs = [log for log in self.replica.logs.by_no.values() if log.key and log.key.device == device and log.seq]
-            now = self.replica.environment.clock.now()
-            for log in logs:
-                self.vault.add([building.adoption(self.vault.roster, self.vault.seed, log.id, log.seq, log.head, now)])
-            return len(logs)
+            for log in self.replica.logs.held(device=device):
+                self.vault.add([building.adoption(*self._signed(), log.id, log.seq, log.head, self._now)])
 
     def rename(self, device: bytes, name: str) -> None:
         with self._writing():
-            now = self.replica.environment.clock.now()
-            self.vault.add([building.naming(self.vault.roster, self.vault.seed, device, name, now)])
+            self.vault.add([building.naming(*self._signed(), device, name, self._now)])
 
     def grant(self, device: bytes, scopes: Sequence[str]) -> None:
         """Give a member more scopes."""
         with self._writing():
-            now = self.replica.environment.clock.now()
-            self.vault.add(
-                [building.grant(self.vault.roster, self.vault.seed, device, list(scopes), now, self.vault.keys)]
-            )
+            self.vault.add([building.grant(*self._signed(), device, scopes, self._now, self.vault.keys)])
 
     def enter(self, addresses: Sequence[str], statements: Sequence[Statement]) -> None:
         """Become what the statements say: a member of their vault."""
@@ -247,14 +231,13 @@ class Syncer:
         assert original is not None
         keys = epoch_keys(self.vault.roster, introducer, original.device)
         scopes = sorted({key.scope for key in keys.values() if self.vault.roster.current_epoch(key.scope)})
-        now = self.replica.environment.clock.now()
         member = self.member(f"{original.name} (copy)")
-        self.vault.add([building.admission(self.vault.roster, introducer, member, scopes, now, keys)])
+        self.vault.add([building.admission(self.vault.roster, introducer, member, scopes, self._now, keys)])
         self.replica.forget_introducer()
         return True
 
     def _sync_scope(self, mailbox: Mailbox, address: str, key: EpochKey, *, farewell: bool = False) -> Synced:
-        now = self.replica.environment.clock.now()
+        now = self._now
         with self._writing():
             known = self.ledger.mailbox(address, key)
             self.ledger.unblock(known.no)
@@ -320,8 +303,7 @@ class Syncer:
             roster = self.vault.roster
             keys = epoch_keys(roster, paper, public_key(paper))
             scopes = [scope for scope in roster.scopes if roster.current_epoch(scope)]
-            now = self.replica.environment.clock.now()
-            self.vault.add([building.admission(roster, paper, self.member(name), scopes, now, keys)])
+            self.vault.add([building.admission(roster, paper, self.member(name), scopes, self._now, keys)])
             for where in {address, *addresses}:
                 self.vault.add_address(where)
 
@@ -331,6 +313,14 @@ class Syncer:
         """This device as a member that asks to be let in."""
         seed = self.vault.seed
         return Member(public_key(seed), transport_key(seed), name)
+
+    @property
+    def _now(self) -> int:
+        return self.replica.environment.clock.now()
+
+    def _signed(self) -> tuple[Roster, bytes]:
+        """What every statement of this device is made from: the roster as it is, and the device's seed."""
+        return self.vault.roster, self.vault.seed
 
     def _refresh(self) -> None:
         self.replica.refresh()

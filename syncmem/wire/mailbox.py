@@ -145,15 +145,6 @@ CONTENT_TYPE: Final = "application/vnd.syncmem"  # of requests and answers over 
 NOT_THERE: Final = 0xFFFFFFFF  # the length that stands for a blob that is not there, in answers to get
 
 
-def inlined(listed: Sequence[Listed], budget: int) -> list[Listed]:
-    """The first blobs while they fit the budget, the others by name alone."""
-    result = []
-    for entry in listed:
-        budget -= entry.size
-        result.append(entry if budget >= 0 else entry._replace(blob=None))
-    return result
-
-
 class Mailbox(Protocol):
     """One way to mailboxes: a folder, a relay. All of them keep the same promises."""
 
