@@ -1,4 +1,7 @@
-"""Being one of several devices: the vault, invitations, sync, status. All of it over a blind mailbox."""
+"""Being one of several devices: the vault, invitations, sync, status. All of it over a blind mailbox.
+
+Rule: what syncs is loaded when it is first needed; a memory that is only read and written never does.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from datetime import tzinfo
-from typing import Any, Final, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from syncmem import files, statements
 from syncmem.environment import Environment
@@ -17,12 +21,12 @@ from syncmem.opened import Opened
 from syncmem.replica.catalog import VAULT, Slot
 from syncmem.replica.driver import MEMORY
 from syncmem.replica.rectangles import Change
-from syncmem.seal.statements import Member
 from syncmem.standing import MailboxSync, SlotChange, Status, SyncReport
-from syncmem.sync import open_mailbox
-from syncmem.sync.pairing import Code, Meeting
-from syncmem.sync.standing import Standings, device_name
-from syncmem.sync.syncer import Synced, Syncer
+
+if TYPE_CHECKING:
+    from syncmem.seal.statements import Member
+    from syncmem.sync.pairing import Code, Meeting
+    from syncmem.sync.syncer import Synced, Syncer
 
 INVITATION_SECONDS: Final = 600.0  # how long an invitation is waited for
 JOIN_SECONDS: Final = 120.0
@@ -85,7 +89,15 @@ class Syncing(Opened):
 
     def __init__(self, path: str | os.PathLike[str], **options: Any) -> None:
         super().__init__(path, **options)
-        self._syncer = Syncer(self._replica, self._lock, self._environment.open_mailbox or open_mailbox)
+        self._replica.govern(lambda key: self._syncer.vault.cut_of(key))
+        self._replica.subjects_named_by(lambda scope: self._syncer.vault.subject_key(scope))
+
+    @cached_property
+    def _syncer(self) -> Syncer:
+        from syncmem.sync import open_mailbox
+        from syncmem.sync.syncer import Syncer
+
+        return Syncer(self._replica, self._lock, self._environment.open_mailbox or open_mailbox)
 
     # -- the vault ----------------------------------------------------------------------------------
 
@@ -124,6 +136,8 @@ class Syncing(Opened):
         Raises:
             InvalidInput: there is no vault yet, or no mailbox.
         """
+        from syncmem.sync.pairing import Code
+
         with self._looking():
             addresses = self._syncer.vault.addresses
             _ = self._syncer.vault.roster
@@ -138,6 +152,8 @@ class Syncing(Opened):
         return Invitation(str(code), (VAULT, *scopes), self, code)
 
     def _accept(self, invitation: Invitation, approve: Approve) -> str | None:
+        from syncmem.sync.pairing import Meeting
+
         mailbox = self._syncer.opener(invitation._parsed.address)
         try:
             meeting = Meeting(invitation._parsed, mailbox, self._environment.randomness)
@@ -182,6 +198,8 @@ class Syncing(Opened):
         Raises:
             InvalidInput: the code is wrong. NotFound: nobody let this device in, in time; the same call goes on.
         """
+        from syncmem.sync.pairing import Code
+
         parsed = Code.parse(code)
         memory = cls(path, zone=zone, environment=environment)
         try:
@@ -192,6 +210,8 @@ class Syncing(Opened):
         return memory
 
     def _join(self, code: Code, address: str, name: str | None, seconds: float) -> None:
+        from syncmem.sync.pairing import Meeting
+
         with self._lock:
             if self._syncer.vault.exists:
                 raise InvalidInput("this memory belongs to a vault already; join with another file")
@@ -262,7 +282,8 @@ class Syncing(Opened):
         """The key of a device that is named by its id or its name."""
         with self._looking():
             members = [member for member in self._syncer.vault.roster.members if not member.paper]
-        found = [m.device for m in members if device in (device_name(m.device), m.name, m.device.hex())]
+            named = {m.device: (self._telling.device_id(m.device), m.name, m.device.hex()) for m in members}
+        found = [key for key, names in named.items() if device in names]
         if not found:
             raise NotFound(f"no device {device!r} is in the vault; list them with 'syncmem devices'")
         if len(found) > 1:
@@ -299,6 +320,8 @@ class Syncing(Opened):
 
     def status(self) -> Status:
         """What is verified, pending, held or refused; see :class:`~syncmem.standing.Status`."""
+        from syncmem.sync.standing import Standings
+
         with self._lock, self._replica.transaction():
             if not self._syncer.vault.exists:
                 return Status(None, None, False, 0, {}, (), (), (), ())

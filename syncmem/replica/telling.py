@@ -119,7 +119,9 @@ class Telling:
             raise NotFound(f"event {event_id} was erased; nothing of it is left, name another one")
         return held[0]
 
-    def device_id(self, device: bytes) -> str:
+    @staticmethod
+    def device_id(device: bytes) -> str:
+        """The public name of a device: the start of its key."""
         return device[:LOG_PREFIX_BYTES].hex()
 
     # -- history ------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Final
 
 from syncmem.model.instant import to_datetime
+from syncmem.replica.telling import Telling
 from syncmem.seal.roster import Standing
 from syncmem.standing import DeviceStatus, MailboxStatus, Status
 from syncmem.sync.ledger import BlobState, Known
@@ -18,12 +19,6 @@ from syncmem.sync.syncer import Syncer
 
 UNSEEN_DAYS: Final = 30  # a device that was not heard of for so long is listed, not waited for
 _DAY: Final = 86_400_000_000
-_ID_BYTES: Final = 6
-
-
-def device_name(device: bytes) -> str:
-    """The public name of a device: the start of its key."""
-    return device[:_ID_BYTES].hex()
 
 
 class Standings:
@@ -46,7 +41,7 @@ class Standings:
         pending = max((m.pending for m in mailboxes), default=0)
         return Status(
             vault=self._vault.roster.vault.hex(),
-            device=device_name(self._vault.device),
+            device=Telling.device_id(self._vault.device),
             in_sync=bool(mailboxes) and quiet and not waiting_for and not any(d.diverged for d in devices),
             pending=pending,
             frontier={scope: digests.events.hex()[:32] for scope, digests in self._mine.items()},
@@ -68,7 +63,7 @@ class Standings:
         added_by = self._vault.roster.member(member.added_by)
         whole = None not in times and len(times) == len(scopes) and bool(times)
         return DeviceStatus(
-            id=device_name(member.device),
+            id=Telling.device_id(member.device),
             name=member.name,
             own=own,
             live=member.live,

@@ -67,8 +67,6 @@ class Syncer:
         self.ledger = Ledger(self.replica.db)
         self.digests = Digests(self.replica.db, self.replica.logs)
         self.reports = Reports(self.replica.db, self.digests)
-        self.replica.govern(self.vault.cut_of)
-        self.replica.subjects_named_by(self.vault.subject_key)
 
     # -- the vault ----------------------------------------------------------------------------------
 
