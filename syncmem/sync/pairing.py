@@ -18,16 +18,16 @@ import binascii
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 
 from syncmem import labels
 from syncmem.codec import FRAME_BYTES_MAX, pack, unpack
-from syncmem.errors import InvalidInput, MailboxRefused, NotCanonical, PeerError, Unreadable
+from syncmem.errors import InvalidInput, MailboxRefused, NotCanonical, Unreadable
 from syncmem.model.value import TEXT_BYTES_MAX
-from syncmem.seal.envelope import EpochKey, seal, unseal
 from syncmem.seal.keys import derive, public_key, sign, transport_key, unwrap, verify, wrap
 from syncmem.seal.statements import Member, Statement, read_statement
-from syncmem.wire.mailbox import Exchange, Listed, Mailbox, Outcome, Put, digest
+from syncmem.sync.place import Place, place_key
+from syncmem.wire.mailbox import Mailbox
 
 PREFIX: Final = "SYNCMEM-"
 SECRET_BYTES: Final = 16  # no code can be guessed, so no PAKE is needed
@@ -84,9 +84,7 @@ class Meeting:
 
     def __init__(self, code: Code, mailbox: Mailbox, randomness: Callable[[int], bytes]) -> None:
         secret = derive(code.secret + bytes(SECRET_BYTES), labels.INVITATION, 32)
-        self._key = EpochKey(bytes(16), "", bytes(16), secret, bytes(32))
-        self._mailbox = mailbox
-        self._randomness = randomness
+        self._place = Place(place_key(secret), mailbox, randomness)
 
     # -- the new device -----------------------------------------------------------------------------
 
@@ -97,14 +95,14 @@ class Meeting:
             MailboxRefused: another device has used this code.
         """
         member = [public_key(seed), transport_key(seed), name]
-        signature = sign(seed, labels.JOINING, self._key.mailbox + pack(member))
+        signature = sign(seed, labels.JOINING, self._place.key.mailbox + pack(member))
         request = pack([_FORMAT, member, signature])
         present = self._requested()
         if present is not None:
             if present.device != member[0]:
                 raise MailboxRefused("another device has used this code; show a new one with 'syncmem invite'")
             return
-        self._put(_REQUEST, 1, request)
+        self._place.put(_REQUEST, 1, request)
 
     def answered(self, seed: bytes) -> Admission | None:
         """The admission, or None while there is none."""
@@ -131,7 +129,7 @@ class Meeting:
         parts = list(_parts([statement.wire for statement in statements]))
         for number, wires in enumerate(parts, 1):
             plain = pack([number, len(parts), list(addresses), wires])
-            self._put(_ANSWER, number, wrap(member.transport, self._context(member.device), plain))
+            self._place.put(_ANSWER, number, wrap(member.transport, self._context(member.device), plain))
 
     # -- both ---------------------------------------------------------------------------------------
 
@@ -141,45 +139,21 @@ class Meeting:
                 format, (device, transport, name), signature = unpack(data)
             except (NotCanonical, ValueError, TypeError) as error:
                 raise Unreadable("what was asked here is malformed; show a new code with 'syncmem invite'") from error
-            said = self._key.mailbox + pack([device, transport, name])
+            said = self._place.key.mailbox + pack([device, transport, name])
             if format != _FORMAT or not verify(device, labels.JOINING, said, signature):
                 raise Unreadable("what was asked here is not signed as it should be; show a new code")
             return Member(device, transport, name)
         return None
 
     def _context(self, device: bytes) -> bytes:
-        return labels.ADMISSION + pack([self._key.mailbox, device])
-
-    def _put(self, stream: bytes, counter: int, plain: bytes) -> None:
-        blob = seal(self._key, plain, self._randomness)
-        answer = self._exchange([Put(self._key.stream(stream), counter, blob)], {})
-        if answer.results[0].outcome not in (Outcome.STORED, Outcome.KNOWN):
-            raise MailboxRefused(f"the meeting place refused: {answer.results[0].reason}")
+        return labels.ADMISSION + pack([self._place.key.mailbox, device])
 
     def _read(self, stream: bytes) -> Iterator[bytes]:
         """The blobs of a stream, in order; the first under each counter."""
-        place = self._key.stream(stream)
-        listed = [entry for entry in self._exchange([], {}).listed if entry.name.stream == place]
-        for counter, entry in enumerate(listed, 1):
+        for counter, entry in enumerate(self._place.listed(stream), 1):
             if entry.name.counter != counter:
                 return
-            yield unseal(self._key, self._content(entry))
-
-    def _content(self, entry: Listed) -> bytes:
-        data = entry.blob
-        if data is None:
-            data = next(
-                (blob for _, blob in self._mailbox.get(self._key.write_key, self._key.write_seed, [entry.name])), None
-            )
-        if data is None or digest(data) != entry.name.digest:
-            raise PeerError("the meeting place does not give what it lists; try again")
-        return data
-
-    def _exchange(self, puts: list[Put], cursors: dict[bytes, int]) -> Any:
-        question = Exchange(
-            key=self._key.write_key, puts=puts, cursors=cursors, inline_bytes_max=FRAME_BYTES_MAX, drop_key=None
-        )
-        return self._mailbox.exchange(question, self._key.write_seed)
+            yield self._place.read(entry)
 
 
 def _parts(wires: Sequence[bytes]) -> Iterator[list[bytes]]:

@@ -30,7 +30,8 @@ from syncmem.sync.driving import drive
 from syncmem.sync.incoming import Incoming
 from syncmem.sync.ledger import Ledger
 from syncmem.sync.outgoing import Outgoing
-from syncmem.sync.recovery import put_next, read_for_paper, recovery_place, sealed_roster
+from syncmem.sync.place import Place
+from syncmem.sync.recovery import leave_for_paper, read_for_paper, recovery_key
 from syncmem.sync.reports import Reports
 from syncmem.sync.session import Outcomes, Session
 from syncmem.sync.vault import NO_VAULT, Vault
@@ -268,19 +269,18 @@ class Syncer:
         with self._writing():
             roster = self.vault.roster
             paper = next((member for member in roster.members if member.paper and member.live), None)
-            place = recovery_place(roster)
-            if paper is None or place is None:
+            key = recovery_key(roster)
+            if paper is None or key is None:
                 return
-            known = self.ledger.mailbox(address, place)
+            known = self.ledger.mailbox(address, key)
             mark = sha256(b"".join(sorted(roster.ids))).digest()
             if known.reported == mark:
                 return
             wires = [statement.wire for statement in roster.statements_in_order()]
-            blob = sealed_roster(
-                place, paper.transport, self.vault.addresses, wires, self.replica.environment.randomness
-            )
+            addresses, writer = self.vault.addresses, self.replica.identity.incarnation
         try:
-            put_next(mailbox, place, self.replica.identity.incarnation, blob)
+            place = Place(key, mailbox, self.replica.environment.randomness)
+            leave_for_paper(place, writer, paper.transport, addresses, wires)
         except MailboxError as error:
             with self._writing():
                 self.ledger.failed(known.no, str(error))
@@ -293,7 +293,7 @@ class Syncer:
         paper = paper_seed(phrase)
         mailbox = self.opener(address)
         try:
-            addresses, statements = read_for_paper(mailbox, paper)
+            addresses, statements = read_for_paper(mailbox, paper, self.replica.environment.randomness)
         finally:
             mailbox.close()
         with self._writing(needs_vault=False):

@@ -8,6 +8,8 @@ from syncmem import Memory
 from syncmem.model.event import LogKey
 from syncmem.seal.envelope import seal
 from syncmem.sync.in_memory import InMemoryServer
+from syncmem.sync.place import Place
+from syncmem.sync.recovery import leave_for_paper, recovery_key
 from syncmem.wire.blob import Blob, Item, ItemKind, write_blob
 from syncmem.wire.mailbox import Exchange, Put
 from tests.sync.group import Group
@@ -40,4 +42,24 @@ def test_a_statement_of_another_vault_is_refused_and_stops_nothing(tmp_path: Pat
     assert vault.error is None
     assert ["of another vault" in reason for reason in vault.refused] == [True]
     assert laptop.believe("ana", "city").value == "Lisbon"
+    group.close()
+
+
+def test_rubbish_left_for_the_recovery_phrase_does_not_keep_it_from_working(tmp_path: Path) -> None:
+    server = InMemoryServer()
+    group = Group(tmp_path, "memory:", server.mailbox)
+    laptop = group.found()
+    laptop.remember("ana", "city", "Lisbon")
+    group.sync("laptop")
+    vault = laptop._syncer.vault
+    key, paper = recovery_key(vault.roster), next(member for member in vault.roster.members if member.paper)
+    assert key is not None
+    place = Place(key, server.mailbox(), laptop._replica.environment.randomness)
+    for number, wires in enumerate(([b"no statement"], [b"\x90"], []), 1):
+        leave_for_paper(place, b"rubbish %d" % number, paper.transport, ["memory:"], wires)
+    place.put(b"unsealed", 1, b"nothing that opens")
+    back = Memory.recover(tmp_path / "new.db", group.phrase, "memory:", environment=group.environment("new"))
+    back.sync()
+    assert back.believe("ana", "city").value == "Lisbon"
+    back.close()
     group.close()
