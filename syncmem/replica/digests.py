@@ -21,10 +21,11 @@ _TOUCHED_BYTES_MAX: Final = 2**30  # our own bytes
 
 
 class ScopeDigests(NamedTuple):
-    """32 bytes each."""
+    """Digests of 32 bytes each, and how many events are held: that number only grows."""
 
     events: bytes
     beliefs: bytes
+    held: int
 
 
 class Digests:
@@ -36,7 +37,8 @@ class Digests:
 
     def of(self, scope: str) -> ScopeDigests:
         """The digests of a scope as it is now; inside a write transaction."""
-        return ScopeDigests(self.events(scope), self._beliefs(scope))
+        held = sum(log.seq for log in self._logs.held(scope=scope))
+        return ScopeDigests(self.events(scope), self._beliefs(scope), held)
 
     def events(self, scope: str) -> bytes:
         """The hash of the sorted heads of a scope's logs."""

@@ -118,7 +118,7 @@ CREATE TABLE addresses (address TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE mailboxes (
     no INTEGER PRIMARY KEY, address TEXT NOT NULL, scope TEXT NOT NULL, id BLOB NOT NULL, epoch BLOB,
     reported BLOB NOT NULL DEFAULT x'', wanted BLOB NOT NULL DEFAULT x'', success INTEGER, trouble TEXT,
-    own BLOB, sent INTEGER NOT NULL DEFAULT 0,
+    own BLOB, sent INTEGER NOT NULL DEFAULT 0, left_behind INTEGER NOT NULL DEFAULT 0,
     UNIQUE (address, id));
 CREATE TABLE streams (
     mailbox INTEGER, stream BLOB, cursor INTEGER NOT NULL, PRIMARY KEY (mailbox, stream)) WITHOUT ROWID;
@@ -129,7 +129,8 @@ CREATE INDEX blobs_to_do ON blobs (mailbox, state) WHERE state <> 1;
 CREATE TABLE holdings (mailbox INTEGER, what BLOB, seq INTEGER NOT NULL, PRIMARY KEY (mailbox, what)) WITHOUT ROWID;
 CREATE TABLE reports (
     device BLOB, scope TEXT, events BLOB NOT NULL, beliefs BLOB NOT NULL, seen INTEGER NOT NULL, verified INTEGER,
-    frontier BLOB, diverged INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (device, scope)) WITHOUT ROWID;
+    held INTEGER NOT NULL, epoch BLOB NOT NULL, frontier BLOB, diverged INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (device, scope)) WITHOUT ROWID;
 """
 
 DERIVED_TABLES: Final = (

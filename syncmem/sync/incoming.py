@@ -2,7 +2,8 @@
 
 Rules: checks go from the cheap to the costly and from the seal to the meaning: name, envelope, signature,
 sender, statements, frames; what fails is refused alone and with a reason, what only waits for something is
-held and tried again; a blob counts as taken in the same transaction that stores its events.
+held and tried again; events are taken in as a merge takes them, some at a time, and a blob counts as taken
+once all of its events are stored: a session that stops between finds the stored ones known the next time.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from syncmem.seal.envelope import EpochKey, unseal
 from syncmem.seal.statements import Statement, read_statement
 from syncmem.sync.ledger import NOTHING, BlobState, Contents, Known, Ledger, stretch
 from syncmem.sync.vault import Vault
-from syncmem.wire.blob import Blob, ItemKind, read_blob, read_replaced, read_wants
+from syncmem.wire.blob import Blob, ItemKind, State, read_blob, read_replaced, read_wants
 from syncmem.wire.frames import read_frame
 from syncmem.wire.mailbox import BlobName, digest
 
-EVENTS_AT_ONCE: Final = 4096  # taken in as one transaction where much has arrived
+EVENTS_AT_ONCE: Final = 4096  # opened before they are taken in: bounds memory
 
 
 @dataclass(slots=True)
@@ -52,7 +53,7 @@ class Incoming:
         self._key = key
         self.written: list[Written] = []
         self.lacking: dict[bytes, int] = {}  # log id -> last place held, of logs with a gap before what was read
-        self.states: dict[bytes, tuple[int, bytes, bytes]] = {}  # device -> (counter, event digest, belief digest)
+        self.states: list[tuple[bytes, State]] = []  # what devices told that they hold
 
     # -- opening ------------------------------------------------------------------------------------
 
@@ -91,15 +92,26 @@ class Incoming:
 
     # -- taking in ----------------------------------------------------------------------------------
 
-    def take(self, known: Known, blobs: Sequence[Opened]) -> None:
-        """Take blobs in; each is noted as taken, held or refused. Inside a write transaction."""
-        written = self._vault.add([statement for opened in blobs for statement in opened.statements])
-        if written is not None:
+    def admit(self, known: Known, blobs: Sequence[Opened]) -> list[Opened]:
+        """Take in who belongs to the vault; the blobs that come from members. Inside a write transaction."""
+        self._refused: dict[bytes, PeerError] = {}
+        self._note(self._vault.add([statement for opened in blobs for statement in opened.statements]))
+        return [opened for opened in blobs if self._from_member(known, opened)]
+
+    def take(self, frames: Sequence[Frame]) -> None:
+        """Take in some frames of what was admitted; why those of some logs were not is kept for :meth:`settle`."""
+        written = self._replica.take_in(frames)
+        self._note(written)
+        self._refused |= {} if written is None else written.refused
+
+    def settle(self, known: Known, blobs: Sequence[Opened]) -> None:
+        """Note each blob, all of whose frames were tried, as taken, held or refused. Inside a write transaction."""
+        for opened in blobs:
+            self._settle(known, opened)
+
+    def _note(self, written: Written | None) -> None:
+        if written is not None and (written.positions or written.changes):
             self.written.append(written)
-        members = [opened for opened in blobs if self._from_member(known, opened)]
-        refused = self._take_frames([frame for opened in members for frame in opened.frames])
-        for opened in members:
-            self._settle(known, opened, refused)
 
     def _from_member(self, known: Known, opened: Opened) -> bool:
         """Whether the sender is or was a member; what others send waits until their admission arrives."""
@@ -111,25 +123,14 @@ class Incoming:
         self._ledger.put(known.no, opened.name, BlobState.HELD, opened.contents, reason=reason)
         return False
 
-    def _take_frames(self, frames: list[Frame]) -> dict[bytes, PeerError]:
-        """Take frames in; why those of some logs were not."""
-        if not frames:
-            return {}
-        written = self._replica.take_in(frames)
-        if written is None:
-            return {}
-        if written.positions:
-            self.written.append(written)
-        return dict(written.refused)
-
-    def _settle(self, known: Known, opened: Opened, refused: dict[bytes, PeerError]) -> None:
+    def _settle(self, known: Known, opened: Opened) -> None:
         """Note how a blob stands now."""
         self._ledger.replace(known.no, opened.replaced)
         for log, after in opened.wants:
             self._ledger.lose(known.no, log, after)
         errors = []
         for frame in opened.frames:
-            error = refused.get(frame.key.id)
+            error = self._refused.get(frame.key.id)
             held = self._replica.logs.by_id.get(frame.key.id)
             if error is None:
                 continue
@@ -145,9 +146,8 @@ class Incoming:
             state = BlobState.TAKEN if isinstance(errors[0], Forked) else BlobState.REFUSED
             self._ledger.put(known.no, opened.name, state, opened.contents, reason=reason)
         self._ledger.advance(known.no, opened.name.stream)
-        state_told = opened.blob.state
-        if state_told is not None and self.states.get(opened.blob.device, (0,))[0] < opened.blob.counter:
-            self.states[opened.blob.device] = (opened.blob.counter, *state_told)
+        if opened.blob.state is not None:
+            self.states.append((opened.blob.device, opened.blob.state))
 
     def refuse(self, known: Known, name: BlobName, error: PeerError) -> None:
         """Note a blob that cannot be used; others go on."""

@@ -83,7 +83,10 @@ class Ledger:
 
     def mailbox(self, address: str, key: EpochKey) -> Known:
         """The mailbox of an epoch at an address."""
-        sql = "INSERT OR IGNORE INTO mailboxes (address, scope, id) VALUES (?, ?, ?)"
+        sql = (
+            "INSERT INTO mailboxes (address, scope, id) VALUES (?, ?, ?) "
+            "ON CONFLICT DO UPDATE SET left_behind = 0 WHERE left_behind = 1"
+        )
         self._db.execute(sql, (address, key.scope, key.mailbox))
         return next(known for known in self.all() if (known.address, known.id) == (address, key.mailbox))
 
@@ -96,20 +99,26 @@ class Ledger:
         ]
 
     def all(self) -> list[Known]:
-        sql = "SELECT no, address, scope, id, epoch, reported, wanted FROM mailboxes ORDER BY address, scope"
+        """The mailboxes in use."""
+        sql = (
+            "SELECT no, address, scope, id, epoch, reported, wanted FROM mailboxes WHERE left_behind = 0 "
+            "ORDER BY address, scope"
+        )
         return [Known(*row) for row in self._db.execute(sql).fetchall()]
 
-    def forget(self, no: int, *, keep_row: bool = True) -> None:
-        """Forget what was thought to be there: it was reset, rolled back, or is not used any more."""
+    def forget(self, no: int) -> None:
+        """Forget what was thought to be there: it was reset or rolled back. Counters go on."""
         for table in ("streams", "holdings"):
             self._db.execute(f"DELETE FROM {table} WHERE mailbox = ?", (no,))
-        if keep_row:
-            waiting = (int(BlobState.WAITING), int(BlobState.BLOCKED))
-            self._db.execute("DELETE FROM blobs WHERE mailbox = ? AND state NOT IN (?, ?)", (no, *waiting))
-            self._db.execute("UPDATE mailboxes SET epoch = NULL, reported = x'', wanted = x'' WHERE no = ?", (no,))
-            return
+        waiting = (int(BlobState.WAITING), int(BlobState.BLOCKED))
+        self._db.execute("DELETE FROM blobs WHERE mailbox = ? AND state NOT IN (?, ?)", (no, *waiting))
+        self._db.execute("UPDATE mailboxes SET epoch = NULL, reported = x'', wanted = x'' WHERE no = ?", (no,))
+
+    def leave(self, no: int) -> None:
+        """A mailbox is not used any more; should it be again, counters go on."""
+        self.forget(no)
         self._db.execute("DELETE FROM blobs WHERE mailbox = ?", (no,))
-        self._db.execute("DELETE FROM mailboxes WHERE no = ?", (no,))
+        self._db.execute("UPDATE mailboxes SET left_behind = 1 WHERE no = ?", (no,))
 
     def reached(self, known: Known, epoch: bytes) -> None:
         """The mailbox answered."""

@@ -72,6 +72,7 @@ class Outgoing:
 
     def _write_down(self, known: Known, loads: list[_Load], wants: list[tuple[bytes, int]], *, last: bool) -> None:
         digests = self._digests.of(self._key.scope)
+        state = State(digests.events[:DIGEST_BYTES], digests.beliefs[:DIGEST_BYTES], digests.held)
         asked = wants_bytes(wants) if wants else b""
         lost = [(self.stream, counter) for counter in self._ledger.lost(known.no, self.stream)] if last else []
         lost = lost[:REPLACED_MAX]
@@ -85,8 +86,8 @@ class Outgoing:
             ends = number == len(loads) - 1
             if ends and wants and asked != known.wanted:
                 load.add(ItemKind.WANTS, asked)
-            state = State(digests.events[:DIGEST_BYTES], digests.beliefs[:DIGEST_BYTES]) if ends else None
-            self._write(known, load, state)
+            told = ends and not self._farewell  # what is said where nobody stays would be read late
+            self._write(known, load, state if told else None)
         if loads:
             self._ledger.note(known, reported=digests.events, wanted=asked)
 

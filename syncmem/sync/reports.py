@@ -6,12 +6,13 @@ and beliefs both; equal events with other beliefs is never hidden: it is a fault
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from syncmem.replica.catalog import VAULT
 from syncmem.replica.connection import Database
 from syncmem.replica.digests import Digests, ScopeDigests
+from syncmem.wire.blob import State
 from syncmem.wire.mailbox import DIGEST_BYTES
 
 
@@ -42,14 +43,19 @@ class Reports:
         self._db = database
         self._digests = digests
 
-    def keep(self, scope: str, states: Mapping[bytes, tuple[int, bytes, bytes]], now: int) -> None:
-        """Keep what devices told in what was just read."""
+    def keep(self, scope: str, epoch: bytes, states: Iterable[tuple[bytes, State]], now: int) -> None:
+        """Keep what devices told in what was just read; what one told before it held as much comes late and is not."""
         sql = (
-            "INSERT INTO reports (device, scope, events, beliefs, seen) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE "
-            "SET events = excluded.events, beliefs = excluded.beliefs, seen = excluded.seen"
+            "INSERT INTO reports (device, scope, epoch, events, beliefs, held, seen) VALUES (?, ?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT DO UPDATE SET epoch = excluded.epoch, events = excluded.events, beliefs = excluded.beliefs, "
+            "held = excluded.held, seen = excluded.seen WHERE excluded.held >= reports.held"
         )
-        rows = [(device, scope, events, beliefs, now) for device, (_, events, beliefs) in states.items()]
-        self._db.executemany(sql, rows)
+        self._db.executemany(sql, [(device, scope, epoch, *state, now) for device, state in states])
+
+    def heard_in(self, scope: str, epoch: bytes) -> set[bytes]:
+        """The devices whose last report about a scope came under the key of an epoch."""
+        sql = "SELECT device FROM reports WHERE scope = ? AND epoch = ?"
+        return {device for (device,) in self._db.execute(sql, (scope, epoch)).fetchall()}
 
     def verify(self, scope: str, now: int) -> None:
         """Compare the last reports about a scope with what is held and believed here; inside a write transaction."""

@@ -22,8 +22,9 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from syncmem.errors import PeerError
+from syncmem.replica.bundle import batches
 from syncmem.replica.rectangles import Change
-from syncmem.replica.replica import Written
+from syncmem.replica.replica import MERGE_EVENTS, Written
 from syncmem.sync.incoming import EVENTS_AT_ONCE, Incoming, Opened
 from syncmem.sync.ledger import BlobState, Contents, Known, Ledger
 from syncmem.sync.outgoing import Outgoing
@@ -202,7 +203,12 @@ class Session:
 
     def _take(self, batch: list[Opened]) -> None:
         with self._writing():
-            self._in.take(self._known, batch)
+            members = self._in.admit(self._known, batch)
+        for frames in batches((frame for opened in members for frame in opened.frames), MERGE_EVENTS):
+            with self._lock:
+                self._in.take(frames)
+        with self._writing():
+            self._in.settle(self._known, members)
             self._count(self._in.written)
             self._in.written = []
         self.outcomes.received += len(batch)

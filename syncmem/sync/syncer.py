@@ -181,7 +181,7 @@ class Syncer:
             mailbox.close()
 
     def _leave_earlier(self, mailbox: Mailbox, address: str, key: EpochKey) -> Iterator[Synced]:
-        """Say in the mailboxes of earlier epochs where the scope went, then forget them."""
+        """Say in the mailboxes of earlier epochs where the scope went, until everybody has followed."""
         with self.lock:
             earlier = self.ledger.earlier(address, key)
         for known in earlier:
@@ -192,7 +192,14 @@ class Syncer:
                 if result.error is not None:
                     continue
             with self._writing():
-                self.ledger.forget(known.no, keep_row=False)
+                if key.scope != VAULT or self._all_in(key):
+                    self.ledger.leave(known.no)
+
+    def _all_in(self, key: EpochKey) -> bool:
+        """Whether every other member that has the scope was heard of under a key."""
+        heard = self.reports.heard_in(key.scope, key.epoch) | {self.vault.device}
+        members = [member for member in self.vault.roster.members if member.live and not member.paper]
+        return all(m.device in heard for m in members if key.scope in self.vault.roster.scopes_of(m.device))
 
     def _next_key(self, done: set[bytes]) -> EpochKey | None:
         """The key of a scope that was not synced in this round yet; a rotation that was read makes a new one due."""
@@ -201,10 +208,24 @@ class Syncer:
             for scope in self.vault.scopes:
                 if self.vault.roster.needs_rotation(scope):
                     self._rotate(scope)
+                self._catch_up_members(scope)
                 key = self.vault.known(scope)
                 if key is not None and key.epoch not in done:
                     return key
         return None
+
+    def _catch_up_members(self, scope: str) -> None:
+        """Give the current key to members that were let in while somebody else rotated, where they still look."""
+        current = self.vault.current(scope)
+        if current is None:
+            return
+        given = self.vault.roster.recipients(current.epoch)
+        for member in self.vault.roster.members:
+            if member.live and member.device not in given and scope in self.vault.roster.scopes_of(member.device):
+                self.vault.add([building.grant(*self._signed(), member.device, [scope], self._now, self.vault.keys)])
+                for epoch in self.vault.roster.wraps_for(member.device).keys() & self.vault.keys.keys():
+                    for address in self.vault.addresses:
+                        self.ledger.mailbox(address, self.vault.keys[epoch])
 
     def _check_member(self) -> None:
         member = self.vault.roster.member(self.vault.device)
@@ -257,7 +278,7 @@ class Syncer:
             if session.outcomes.forked:
                 self.ledger.forget_waiting(known.no)
                 self.replica.renounce()
-            self.reports.keep(key.scope, incoming.states, now)
+            self.reports.keep(key.scope, key.epoch, incoming.states, now)
             for scope in self.vault.scopes:
                 self.reports.verify(scope, now)
         return Synced(address, key.scope, session.outcomes, error)

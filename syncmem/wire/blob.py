@@ -40,10 +40,11 @@ class Item(NamedTuple):
 
 
 class State(NamedTuple):
-    """What the sender held and believed: digests of 16 bytes (see the protocol)."""
+    """What the sender held and believed: digests of 16 bytes, and the number of events (see the protocol)."""
 
     events: bytes
     beliefs: bytes
+    held: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +136,10 @@ def _read_head(piece: bytes) -> Blob:
 
 
 def _is_state(state: object) -> bool:
-    return (
-        type(state) is list and [type(part) for part in state] == [bytes] * 2 and {*map(len, state)} == {DIGEST_BYTES}
-    )
+    if type(state) is not list or [type(part) for part in state] != [bytes, bytes, int]:
+        return False
+    events, beliefs, held = state
+    return (len(events), len(beliefs)) == (DIGEST_BYTES, DIGEST_BYTES) and 0 <= held < 2**62
 
 
 def _signed(vault: bytes, mailbox: bytes, body: bytes) -> bytes:

@@ -337,3 +337,18 @@ def test_a_removal_by_one_process_counts_in_another_that_had_the_file_open(group
         phone.remember("acme", "budget", 5, scope="work")  # a log of which nobody has heard
         other.merge(phone)
         assert other.beliefs("acme", "budget", scope="work") == []
+
+
+def test_a_device_let_in_while_another_rotated_is_not_locked_out(group: Group) -> None:
+    laptop = group.found()
+    group.pair("phone")
+    group.pair("tablet")
+    group.settle()
+    laptop.revoke("tablet")  # new keys, for all that the laptop knows of
+    watch = group.pair("watch", by="phone")  # the phone has not heard of it
+    watch.remember("ana", "city", "said on the watch")
+    for name in ("watch", "laptop", "phone", "laptop", "watch"):
+        group.sync(name)
+    group.settle("laptop", "phone", "watch")
+    assert laptop.believe("ana", "city").value == "said on the watch"
+    group.assert_in_sync("laptop", "phone", "watch")

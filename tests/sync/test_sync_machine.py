@@ -128,7 +128,7 @@ class Syncers(RuleBasedStateMachine):
         name = NAMES[len(self.held)]
         by = self.pick(number)[0]
         self.sync_quietly(by)
-        if by in self.live:
+        if by in self.live and self.group.devices[by]._syncer.vault.current("vault") is not None:
             self.group.pair(name, by)
             self.held[name] = set()
 
