@@ -125,7 +125,7 @@ class Status:
 
     Attributes:
         vault: the vault's id, None where there is none; ``frontier``: per scope the digest of the events held.
-        in_sync: nothing is pending, held or in trouble, and every other device seen in the last 30 days is verified.
+        in_sync: nothing is pending, refused or in trouble, and every other device seen in the last 30 days is verified.
         waiting_for: the names of live devices that are not verified; ``unseen``: those not heard of for 30 days.
     """
 

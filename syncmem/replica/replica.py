@@ -211,7 +211,8 @@ class Replica:
             return self._finish(n, arrivals + self._notes(n, arrivals))._replace(refused=refused)
 
     def _take_in(self, frame: Frame, n: int) -> list[Arrival]:
-        if frame.key.id not in self.logs.by_id:
+        log = self.logs.by_id.get(frame.key.id)
+        if log is None or not log.seq:  # a log that was only referred to is as new as one never heard of
             self.cuts.note(frame.key.id, n, self._cut_of(frame.key))
         return [Arrival(*placed) for placed in self.logs.receive(frame, n, self.erasures.admit)]
 
@@ -285,8 +286,8 @@ class Replica:
     def now(self) -> int:
         """The present: the clock, but never before the last event that this device wrote (unless far ahead)."""
         now = self.environment.clock.now()
-        for log in self.logs.own:
-            if now < log.clock <= now + TIE_WINDOW:
+        for log in self.logs.by_no.values():
+            if (log.own or log.device == self.device) and now < log.clock <= now + TIE_WINDOW:
                 now = log.clock
         return now
 

@@ -55,6 +55,11 @@ class Incoming:
         self.lacking: dict[bytes, int] = {}  # log id -> last place held, of logs with a gap before what was read
         self.states: list[tuple[bytes, State]] = []  # what devices told that they hold
 
+    def knowledge(self) -> int:
+        """A number that grows with what is known here: while it is the same, what is held waits still."""
+        events = sum(log.seq for log in self._replica.logs.held(scope=self._key.scope))
+        return events + len(self._vault.roster.ids)
+
     # -- opening ------------------------------------------------------------------------------------
 
     def open(self, name: BlobName, data: bytes) -> Opened:

@@ -71,6 +71,7 @@ class Known:
     epoch: bytes | None  # the mailbox's own epoch id; None: never reached
     reported: bytes  # the event digest that this device last reported there
     wanted: bytes  # what it last asked for there
+    knew: int  # what this device knew (see Incoming.knowledge) when it last tried the blobs that it holds back
 
 
 class Ledger:
@@ -101,7 +102,7 @@ class Ledger:
     def all(self) -> list[Known]:
         """The mailboxes in use."""
         sql = (
-            "SELECT no, address, scope, id, epoch, reported, wanted FROM mailboxes WHERE left_behind = 0 "
+            "SELECT no, address, scope, id, epoch, reported, wanted, knew FROM mailboxes WHERE left_behind = 0 "
             "ORDER BY address, scope"
         )
         return [Known(*row) for row in self._db.execute(sql).fetchall()]
@@ -125,9 +126,9 @@ class Ledger:
         known.epoch = epoch
         self._db.execute("UPDATE mailboxes SET epoch = ? WHERE no = ?", (epoch, known.no))
 
-    def succeeded(self, no: int, at: int) -> None:
-        """A sync ran to its end."""
-        self._db.execute("UPDATE mailboxes SET success = ?, trouble = NULL WHERE no = ?", (at, no))
+    def succeeded(self, no: int, at: int, knew: int) -> None:
+        """A sync ran to its end, with this device knowing so much (see :class:`Known`)."""
+        self._db.execute("UPDATE mailboxes SET success = ?, trouble = NULL, knew = ? WHERE no = ?", (at, knew, no))
 
     def failed(self, no: int, why: str) -> None:
         self._db.execute("UPDATE mailboxes SET trouble = ? WHERE no = ?", (why, no))

@@ -16,7 +16,7 @@ step           asks                                            then
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
@@ -154,8 +154,7 @@ class Session:
     def _read(self, answer: Answer) -> Generator[Question, Answer | Fetched, int]:
         """Take in what was listed, stream by stream, again while something that was held moves; how many."""
         inline = {entry.name: entry.blob for entry in answer.listed if entry.blob is not None}
-        with self._lock:
-            names = [entry.name for entry in answer.listed if self._is_new(entry.name)]
+        names = self._unread(entry.name for entry in answer.listed)
         total = 0
         while names:
             before = len(names)
@@ -169,16 +168,18 @@ class Session:
                     assert not isinstance(answered, Answer)
                     fetched = answered
                 self._take_some([(name, inline[name]) for name in part if name in inline], fetched)
-            with self._lock:
-                names = [name for name in names if self._is_new(name)]
+            names = self._unread(names)
             total += before - len(names)
             if len(names) == before:
                 break
         return total
 
-    def _is_new(self, name: BlobName) -> bool:
-        """Whether a listed blob is still to be read."""
-        return self._ledger.state(self._known.no, name) in (None, BlobState.HELD)
+    def _unread(self, names: Iterable[BlobName]) -> list[BlobName]:
+        """The listed blobs that are to be read; those that are held only where something was learned since."""
+        with self._lock:
+            learned = self._known.knew != self._in.knowledge()
+            states = [(name, self._ledger.state(self._known.no, name)) for name in names]
+        return [name for name, state in states if state is None or (state == BlobState.HELD and learned)]
 
     def _take_some(self, inline: Sequence[tuple[BlobName, bytes]], fetched: Fetched) -> None:
         """Open blobs and take them in, some events at a time; one that is not there is left for the next time."""

@@ -1,7 +1,8 @@
 """How a device stands with its vault: what is verified, what is pending, what is in trouble.
 
-Rule: "in sync" is a proof, never a hope: nothing pending or held anywhere, and the last report of every
-device that was seen lately equals what this device holds and believes.
+Rule: "in sync" is a proof, never a hope: nothing pending anywhere, and the last report of every device that
+was seen lately equals what this device holds and believes. A blob that is held proves nothing: what it waits
+for shows in the report of who has it, and a stranger's is nobody's.
 """
 
 from __future__ import annotations
@@ -33,11 +34,12 @@ class Standings:
 
     def status(self) -> Status:
         devices = tuple(self._device(member) for member in self._vault.roster.members if not member.paper)
-        mailboxes = tuple(self._mailbox(known) for known in self._syncer.ledger.all() if known.scope in self._mine)
+        written = {key.mailbox for scope in self._vault.scopes if (key := self._vault.known(scope)) is not None}
+        mailboxes = tuple(self._mailbox(known) for known in self._syncer.ledger.all() if known.id in written)
         others = [device for device in devices if device.live and not device.own]
         unseen = [device for device in others if self._is_unseen(device)]
         waiting_for = [device for device in others if not device.verified and device not in unseen]
-        quiet = all(not (m.waiting or m.pending or m.held or m.refused or m.trouble) for m in mailboxes)
+        quiet = all(not (m.waiting or m.pending or m.refused or m.trouble) for m in mailboxes)
         pending = max((m.pending for m in mailboxes), default=0)
         return Status(
             vault=self._vault.roster.vault.hex(),

@@ -228,9 +228,8 @@ class Syncer:
                         self.ledger.mailbox(address, self.vault.keys[epoch])
 
     def _check_member(self) -> None:
+        self._be_introduced()
         member = self.vault.roster.member(self.vault.device)
-        if member is None and self._introduce():
-            return
         if member is None:
             raise Revoked("this device is not a member of its vault yet; join with a code from 'syncmem invite'")
         if not member.live:
@@ -242,19 +241,24 @@ class Syncer:
             member = self.vault.roster.member(self.vault.device)
             return member is not None and member.wipe
 
-    def _introduce(self) -> bool:
-        """Let the device that this one is a copy of vouch for it, if it is a member."""
+    def _be_introduced(self) -> None:
+        """Let the device that this one is a copy of vouch for it and give it its keys, until others were heard of."""
         introducer = self.replica.identity.introducer
-        if introducer is None or not self.vault.roster.is_live(public_key(introducer)):
-            return False
-        original = self.vault.roster.member(public_key(introducer))
-        assert original is not None
-        keys = epoch_keys(self.vault.roster, introducer, original.device)
-        scopes = sorted({key.scope for key in keys.values() if self.vault.roster.current_epoch(key.scope)})
-        member = self.member(f"{original.name} (copy)")
-        self.vault.add([building.admission(self.vault.roster, introducer, member, scopes, self._now, keys)])
-        self.replica.forget_introducer()
-        return True
+        roster = self.vault.roster
+        if introducer is None or not roster.is_live(public_key(introducer)):
+            return
+        keys = epoch_keys(roster, introducer, public_key(introducer))
+        current = {epoch.id: scope for scope in roster.scopes if (epoch := roster.current_epoch(scope)) is not None}
+        lacking = sorted(current[epoch] for epoch in current.keys() & keys.keys() - self.vault.keys.keys())
+        if roster.member(self.vault.device) is None:
+            original = roster.member(public_key(introducer))
+            assert original is not None, "who is live is known"
+            member = self.member(f"{original.name} (copy)")
+            self.vault.add([building.admission(roster, introducer, member, lacking, self._now, keys)])
+        elif lacking and roster.is_live(self.vault.device):
+            self.vault.add([building.grant(roster, introducer, self.vault.device, lacking, self._now, keys)])
+        elif any(self.reports.heard_in(VAULT, epoch) for epoch in current.keys() & self.vault.keys.keys()):
+            self.replica.forget_introducer()
 
     def _sync_scope(self, mailbox: Mailbox, address: str, key: EpochKey, *, farewell: bool = False) -> Synced:
         now = self._now
@@ -272,7 +276,7 @@ class Syncer:
             error = failure
         with self._writing():
             if error is None:
-                self.ledger.succeeded(known.no, now)
+                self.ledger.succeeded(known.no, now, incoming.knowledge())
             else:
                 self.ledger.failed(known.no, str(error))
             if session.outcomes.forked:

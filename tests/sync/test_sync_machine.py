@@ -88,6 +88,7 @@ class Syncers(RuleBasedStateMachine):
                 self.number += 1
                 memory.remember("ana", "diary", f"{name} {self.number}")
                 self.held[name].add(f"{name} {self.number}")
+        self.group.pass_time()
 
     # -- syncing ------------------------------------------------------------------------------------
 
@@ -190,7 +191,7 @@ class Syncers(RuleBasedStateMachine):
     def heal(self) -> None:
         self.trouble.end()
         for _ in range(3):
-            for name in self.live:
+            for name in self.held:
                 self.sync_or_leave(name)
         names = self.live
         self.group.settle(*names)
@@ -200,8 +201,15 @@ class Syncers(RuleBasedStateMachine):
             assert not missing, (name, missing)
 
     def sync_or_leave(self, name: str) -> None:
+        """A removal comes to nothing where whoever did it was removed before anybody had heard of it."""
+        device = self.group.devices[name]
         try:
-            self.group.devices[name].sync()
+            device.sync()
+            if all(
+                self.group.devices[other]._syncer.vault.roster.is_live(device._syncer.vault.device)
+                for other in self.live
+            ):
+                self.removed.discard(name)
         except Revoked:
             self.removed.add(name)
 
