@@ -14,6 +14,7 @@ have the same file open; after any exception nothing has changed.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from datetime import tzinfo
 
 from syncmem.asking import Asking
@@ -21,9 +22,10 @@ from syncmem.codec import unpack
 from syncmem.doctor import examine
 from syncmem.environment import Environment
 from syncmem.forgetting import Forgetting
-from syncmem.meeting import Meeting
+from syncmem.meeting import Meeting, Progress
+from syncmem.model.frame import Frame
 from syncmem.replica.connection import WAIT_SECONDS
-from syncmem.results import Doctor, Notice
+from syncmem.results import Doctor, MergeReport, Notice
 from syncmem.syncing import Syncing
 from syncmem.taking_back import TakingBack
 from syncmem.watch import Listener, Subscription, Watch
@@ -76,6 +78,11 @@ class Memory(TakingBack, Forgetting, Asking, Meeting, Syncing):
         """Drop everything derived and fold again; all beliefs, past ones too, come out the same."""
         with self._lock:
             self._replica.rebuild()
+
+    def _receive(self, frames: Iterable[Frame], events_max: int, progress: Progress | None) -> MergeReport:
+        report = super()._receive(frames, events_max, progress)
+        self._vouch()
+        return report
 
     def _latest(self) -> int:
         with self._looking():

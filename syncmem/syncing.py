@@ -21,7 +21,7 @@ from syncmem.opened import Opened
 from syncmem.replica.catalog import VAULT, Slot
 from syncmem.replica.driver import MEMORY
 from syncmem.replica.rectangles import Change
-from syncmem.standing import MailboxSync, SlotChange, Status, SyncReport
+from syncmem.standing import ErasureStatus, MailboxSync, SlotChange, Status, SyncReport
 
 if TYPE_CHECKING:
     from syncmem.seal.statements import Member
@@ -275,15 +275,23 @@ class Syncing(Opened):
         self._syncer.revoke(self._member(device), wipe=wipe, reason=reason)
 
     def adopt(self, device: str) -> None:
-        """Let what a removed device wrote after its removal count, as far as it has arrived here."""
+        """Let what a removed device wrote after its removal count, or a stranger's, as far as it has arrived here."""
         self._syncer.adopt(self._member(device))
+
+    def _vouch(self) -> None:
+        """What was merged into this memory by hand counts, whoever wrote it: this device answers for it."""
+        with self._looking():
+            strangers = self._syncer.vault.exists and self._syncer.vault.strangers()
+        if strangers:
+            self._syncer.vouch()
 
     def _member(self, device: str) -> bytes:
         """The key of a device that is named by its id or its name."""
         with self._looking():
             members = [member for member in self._syncer.vault.roster.members if not member.paper]
-            named = {m.device: (self._telling.device_id(m.device), m.name, m.device.hex()) for m in members}
-        found = [key for key, names in named.items() if device in names]
+            named = [(member.device, member.name) for member in members]
+            named += [(key, "") for key in sorted({log.device for log in self._syncer.vault.strangers()})]
+        found = [key for key, name in named if device in (self._telling.device_id(key), key.hex(), name or None)]
         if not found:
             raise NotFound(f"no device {device!r} is in the vault; list them with 'syncmem devices'")
         if len(found) > 1:
@@ -326,6 +334,13 @@ class Syncing(Opened):
             if not self._syncer.vault.exists:
                 return Status(None, None, False, 0, {}, (), (), (), ())
             return Standings(self._syncer).status()
+
+    def erasures(self) -> list[ErasureStatus]:
+        """How far every erasure has come: which devices have confirmed it, which mailboxes still hold traces."""
+        from syncmem.sync.standing import Standings
+
+        with self._lock, self._replica.transaction():
+            return Standings(self._syncer).erasures() if self._syncer.vault.exists else []
 
     def _sync_lock(self) -> Any:
         """One process of a device syncs at a time; the operating system frees the lock of a dead one."""

@@ -232,12 +232,14 @@ class Roster:
         return standing is not None and standing.live
 
     def cut(self, device: bytes, log: bytes) -> int | None:
-        """The last place of a log that counts; None: all of it does."""
+        """The last place of a log that counts; None: all of it does. Of who was never a member, nothing does."""
         cuts = [
             next((seq for cut_log, seq, _ in s.body.cut if cut_log == log), 0)
             for s in self._revocations
             if isinstance(s.body, Revoke) and s.body.device == device
         ]
+        if self.member(device) is None:
+            cuts.append(0)
         if not cuts:
             return None
         adopted = [s.body.seq for s in self._counting if isinstance(s.body, Adopt) and s.body.log == log]

@@ -8,13 +8,16 @@ for shows in the report of who has it, and a stranger's is nobody's.
 from __future__ import annotations
 
 from datetime import datetime
+from functools import cached_property
 from typing import Final
 
+from syncmem.model.event import Event
 from syncmem.model.instant import to_datetime
 from syncmem.replica.telling import Telling
 from syncmem.seal.roster import Standing
-from syncmem.standing import DeviceStatus, MailboxStatus, Status
-from syncmem.sync.ledger import BlobState, Known
+from syncmem.standing import DeviceStatus, ErasureStatus, MailboxStatus, Status
+from syncmem.sync.contents import BlobState
+from syncmem.sync.mailboxes import Known
 from syncmem.sync.reports import Report
 from syncmem.sync.syncer import Syncer
 
@@ -34,12 +37,11 @@ class Standings:
 
     def status(self) -> Status:
         devices = tuple(self._device(member) for member in self._vault.roster.members if not member.paper)
-        written = {key.mailbox for scope in self._vault.scopes if (key := self._vault.known(scope)) is not None}
-        mailboxes = tuple(self._mailbox(known) for known in self._syncer.ledger.all() if known.id in written)
+        mailboxes = self._mailboxes
         others = [device for device in devices if device.live and not device.own]
         unseen = [device for device in others if self._is_unseen(device)]
         waiting_for = [device for device in others if not device.verified and device not in unseen]
-        quiet = all(not (m.waiting or m.pending or m.refused or m.trouble) for m in mailboxes)
+        quiet = all(not (m.waiting or m.pending or m.refused or m.erasing or m.trouble) for m in mailboxes)
         pending = max((m.pending for m in mailboxes), default=0)
         return Status(
             vault=self._vault.roster.vault.hex(),
@@ -51,7 +53,43 @@ class Standings:
             mailboxes=mailboxes,
             waiting_for=tuple(device.name for device in waiting_for),
             unseen=tuple(device.name for device in unseen),
+            erasures=tuple(erasure for erasure in self.erasures() if not erasure.complete),
         )
+
+    # -- erasures -----------------------------------------------------------------------------------
+
+    def erasures(self) -> list[ErasureStatus]:
+        """How far every erasure has come, the oldest first."""
+        acting = self._syncer.replica.erasures.all_in
+        found = [(self._clock(position), scope, position) for scope in self._mine for position in acting(scope)]
+        return [self._erasure(*each) for each in sorted(found)]
+
+    def _clock(self, position: int) -> int:
+        event = self._syncer.replica.logs.event(position)
+        assert isinstance(event, Event), "an erasure is never erased"
+        return self._syncer.replica.clocks.corrected(position, event.hlc)
+
+    def _erasure(self, clock: int, scope: str, position: int) -> ErasureStatus:
+        replica, roster = self._syncer.replica, self._vault.roster
+        members = [m for m in roster.members if m.live and not m.paper and scope in roster.scopes_of(m.device)]
+        seen = {
+            m.device: self._holds_all(m.device, scope) or replica.erasures.seen_by(m.device, position) for m in members
+        }
+        writer = roster.member(replica.logs.key_of(position).device)
+        dirty = [m.address for m in self._mailboxes if m.scope == scope and m.erasing]
+        return ErasureStatus(
+            event=Telling(replica).event_id(position),
+            scope=scope,
+            erased_by=writer.name if writer else "",
+            erased_at=_moment(clock),
+            confirmed=tuple(m.name for m in members if seen[m.device]),
+            waiting_for=tuple(m.name for m in members if not seen[m.device]),
+            mailboxes=tuple(dirty),
+        )
+
+    def _holds_all(self, device: bytes, scope: str) -> bool:
+        """Whether a device holds what this one holds, by its last report."""
+        return device == self._vault.device or self._is_verified(scope, self._reports[scope].get(device))
 
     # -- devices ------------------------------------------------------------------------------------
 
@@ -87,6 +125,12 @@ class Standings:
 
     # -- mailboxes ----------------------------------------------------------------------------------
 
+    @cached_property
+    def _mailboxes(self) -> tuple[MailboxStatus, ...]:
+        """Those that are written now; of an earlier epoch's, what is still to go from there counts to the new one's."""
+        written = {key.mailbox for scope in self._vault.scopes if (key := self._vault.known(scope)) is not None}
+        return tuple(self._mailbox(known) for known in self._syncer.ledger.all() if known.id in written)
+
     def _mailbox(self, known: Known) -> MailboxStatus:
         ledger = self._syncer.ledger
         holdings = ledger.holdings(known.no)
@@ -96,13 +140,21 @@ class Standings:
         return MailboxStatus(
             address=known.address,
             scope=known.scope,
-            waiting=len(list(ledger.in_state(known.no, BlobState.WAITING))),
+            waiting=ledger.count(known.no, BlobState.WAITING),
             pending=sum(max(0, log.seq - holdings.get(log.id, 0)) for log in logs),
-            held=len(list(ledger.in_state(known.no, BlobState.HELD))),
+            held=ledger.count(known.no, BlobState.HELD),
+            erasing=self._erasing(known),
             refused=tuple((str(name), reason or "") for name, reason in blocked),
             last_success=_moment(success),
             trouble=trouble,
         )
+
+    def _erasing(self, known: Known) -> int:
+        """How many blobs are still to go, from a scope's mailboxes at one address together."""
+        ledger = self._syncer.ledger
+        ledger.look_for_erased(known)
+        boxes = [box.no for box in ledger.all() if (box.address, box.scope) == (known.address, known.scope)]
+        return sum(ledger.count(no, BlobState.DUE, BlobState.DROPPING) for no in boxes)
 
 
 def _moment(time: int | None) -> datetime | None:

@@ -412,3 +412,40 @@ def test_what_was_said_just_before_a_restore_is_believed_at_once_after_it(group:
     laptop = group.open("laptop")
     group.sync("laptop")
     assert {belief.value for belief in laptop.beliefs("ana", "city")} == {"A", "B"}
+
+
+def test_what_was_merged_by_hand_counts_on_every_device(group: Group, tmp_path: Path) -> None:
+    with Memory(tmp_path / "old.db", environment=group.environment("old")) as old:
+        old.remember("ana", "language", "said before there was a vault")
+        old.export_bundle(tmp_path / "old.bundle")
+        laptop = group.open("laptop")
+        laptop.merge(old)
+        group.phrase = laptop.create_vault("laptop")
+        laptop.add_mailbox(group.address)
+        phone = group.pair("phone")
+        old.remember("ana", "language", "said later")
+        old.export_bundle(tmp_path / "later.bundle")
+    phone.import_bundle(tmp_path / "later.bundle")
+    group.settle()
+    wanted = {"said before there was a vault", "said later"}
+    for memory in (laptop, phone):
+        assert {belief.value for belief in memory.beliefs("ana", "language")} == wanted
+    group.assert_in_sync()
+
+
+def test_what_a_stranger_wrote_is_not_believed_until_a_member_answers_for_it(group: Group) -> None:
+    laptop = group.found()
+    group.pair("phone")
+    tablet = group.pair("tablet")
+    group.settle()
+    laptop.revoke("phone")
+    stranger = group.pair("stranger", by="phone")  # the phone has not heard that it may let nobody in any more
+    stranger.remember("ana", "city", "said by a stranger")
+    group.sync("stranger", "phone")
+    group.settle("laptop", "tablet")
+    assert laptop.believe("ana", "city") is None
+    tablet.merge(stranger)  # by hand: the tablet answers for it
+    group.settle("laptop", "tablet")
+    for memory in (laptop, tablet):
+        assert memory.believe("ana", "city").value == "said by a stranger"
+    group.assert_in_sync("laptop", "tablet")
