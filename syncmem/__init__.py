@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from syncmem.background import BackgroundSync
 from syncmem.environment import Environment, ManualClock
 from syncmem.errors import (
     BadSignature,
@@ -54,7 +55,7 @@ from syncmem.results import (
     Source,
     Timeline,
 )
-from syncmem.standing import DeviceStatus, MailboxStatus, MailboxSync, SlotChange, Status, SyncReport
+from syncmem.standing import DeviceStatus, ErasureStatus, MailboxStatus, MailboxSync, SlotChange, Status, SyncReport
 from syncmem.statements import TRUST_TIERS, UNDATED
 from syncmem.syncing import Invitation
 from syncmem.watch import Subscription
@@ -79,6 +80,8 @@ __all__ = [
     "Decision",
     "DeviceInfo",
     "DeviceStatus",
+    "BackgroundSync",
+    "ErasureStatus",
     "DiskFull",
     "Doctor",
     "Environment",

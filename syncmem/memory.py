@@ -14,18 +14,21 @@ have the same file open; after any exception nothing has changed.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import tzinfo
 
 from syncmem.asking import Asking
+from syncmem.background import BackgroundSync
 from syncmem.codec import unpack
 from syncmem.doctor import examine
 from syncmem.environment import Environment
+from syncmem.errors import InvalidInput
 from syncmem.forgetting import Forgetting
 from syncmem.meeting import Meeting, Progress
 from syncmem.model.frame import Frame
 from syncmem.replica.connection import WAIT_SECONDS
 from syncmem.results import Doctor, MergeReport, Notice
+from syncmem.standing import SyncReport
 from syncmem.syncing import Syncing
 from syncmem.taking_back import TakingBack
 from syncmem.watch import Listener, Subscription, Watch
@@ -54,9 +57,12 @@ class Memory(TakingBack, Forgetting, Asking, Meeting, Syncing):
     ) -> None:
         super().__init__(path, zone=zone, environment=environment, wait_seconds=wait_seconds)
         self._watch = Watch(self._changes_since, self._latest)
+        self._running: list[BackgroundSync] = []
 
     def close(self) -> None:
-        """End all subscriptions and close the file; safe to call twice."""
+        """End all subscriptions and the syncing in the background, and close the file; safe to call twice."""
+        for running in self._running:
+            running.close()
         self._watch.close()
         super().close()
 
@@ -68,6 +74,20 @@ class Memory(TakingBack, Forgetting, Asking, Meeting, Syncing):
         ``callback`` gets a :class:`~syncmem.results.Notice` on a thread of its own, soon after the write.
         """
         return self._watch.add(callback, scope=scope, entity=entity, predicate=predicate)
+
+    def sync_in_background(
+        self, *mailboxes: str, every_seconds: float = 30.0, on_report: Callable[[SyncReport], None] | None = None
+    ) -> BackgroundSync:
+        """Sync now, from time to time, and soon after any process has written, until it or the memory is closed.
+
+        ``on_report`` gets the :class:`~syncmem.standing.SyncReport` of each sync, on the syncer's thread.
+        """
+        if every_seconds <= 0:
+            raise InvalidInput("every_seconds is the time between syncs; pass a positive number")
+        syncing = BackgroundSync(lambda: self.sync(*mailboxes), every_seconds, on_report)
+        self.subscribe(lambda notice: syncing.wake())
+        self._running.append(syncing)
+        return syncing
 
     def doctor(self, *, full: bool = False) -> Doctor:
         """Examine the replica; ``full`` also recomputes the chain of every log."""

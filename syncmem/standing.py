@@ -80,6 +80,7 @@ class DeviceStatus:
         id: the start of its public key; ``live``: False once it was removed.
         verified: per scope that both have: whether its last report equals what this device holds and believes.
         verified_at: when it last did, in all of them; ``last_seen``: when it was last heard of (this device's clock).
+        behind, ahead: how many events fewer or more it held in its last report than this device holds now.
         diverged: it held the same events and believed something else: a fault to report.
     """
 
@@ -91,6 +92,8 @@ class DeviceStatus:
     verified: bool
     verified_at: datetime | None
     last_seen: datetime | None
+    behind: int
+    ahead: int
     diverged: bool
     scopes: tuple[str, ...]
 

@@ -20,7 +20,8 @@ class Report(NamedTuple):
     """The last word of a device about a scope.
 
     Attributes:
-        events, beliefs: its digests (16 bytes each); ``seen``: this device's clock when they were read.
+        events, beliefs: its digests (16 bytes each); ``held``: how many events it had.
+        seen: this device's clock when they were read.
         verified: this device's clock when they were last equal to its own; None: never.
         frontier: the event digest at which they were.
         diverged: the events were equal and the beliefs were not.
@@ -30,6 +31,7 @@ class Report(NamedTuple):
     scope: str
     events: bytes
     beliefs: bytes
+    held: int
     seen: int
     verified: int | None
     frontier: bytes | None
@@ -78,7 +80,7 @@ class Reports:
     def about(self, scope: str) -> list[Report]:
         """The last reports of all devices about a scope."""
         sql = (
-            "SELECT device, scope, events, beliefs, seen, verified, frontier, diverged FROM reports "
+            "SELECT device, scope, events, beliefs, held, seen, verified, frontier, diverged FROM reports "
             "WHERE scope = ? ORDER BY device"
         )
         rows = self._db.execute(sql, (scope,)).fetchall()

@@ -100,6 +100,7 @@ class Standings:
         verified = [self._is_verified(scope, report) for scope, report in zip(scopes, reports, strict=True)]
         times = [report.verified for report in reports if report is not None]
         seen = [report.seen for report in reports if report is not None]
+        apart = [self._mine[scope].held - (r.held if r else 0) for scope, r in zip(scopes, reports, strict=True)]
         added_by = self._vault.roster.member(member.added_by)
         whole = None not in times and len(times) == len(scopes) and bool(times)
         return DeviceStatus(
@@ -111,6 +112,8 @@ class Standings:
             verified=own or (bool(scopes) and all(verified)),
             verified_at=_moment(min(time for time in times if time is not None)) if whole else None,
             last_seen=_moment(self._now if own else max(seen, default=None)),
+            behind=0 if own else sum(max(0, lacking) for lacking in apart),
+            ahead=0 if own else sum(max(0, -lacking) for lacking in apart),
             diverged=any(report is not None and report.diverged for report in reports),
             scopes=tuple(scopes),
         )
