@@ -7,7 +7,7 @@ anybody is logged; one request that is refused says nothing about the others.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from starlette.applications import Starlette
 from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
@@ -17,8 +17,9 @@ from starlette.routing import Route
 
 from syncmem.errors import NotCanonical, PeerError
 from syncmem.relay.store import SqliteStore
-from syncmem.wire.mailbox import (
+from syncmem.wire.messages import (
     CONTENT_TYPE,
+    LENGTH_BYTES,
     NOT_THERE,
     REQUEST_BYTES_MAX,
     answer_bytes,
@@ -29,7 +30,6 @@ from syncmem.wire.mailbox import (
 )
 
 Asked = TypeVar("Asked")
-_LENGTH_BYTES: Final = 4
 
 
 def relay(store: SqliteStore) -> Starlette:
@@ -96,8 +96,8 @@ async def _streamed(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
 
 def _piece(blob: bytes | None) -> bytes:
     if blob is None:
-        return NOT_THERE.to_bytes(_LENGTH_BYTES, "big")
-    return len(blob).to_bytes(_LENGTH_BYTES, "big") + blob
+        return NOT_THERE.to_bytes(LENGTH_BYTES, "big")
+    return len(blob).to_bytes(LENGTH_BYTES, "big") + blob
 
 
 def _status(error: PeerError) -> int:

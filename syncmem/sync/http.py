@@ -12,15 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeVar
 
 from syncmem.errors import InvalidInput, MailboxRefused, NotCanonical, OverQuota, Unreachable
-from syncmem.wire.mailbox import (
-    BLOB_BYTES_MAX,
+from syncmem.wire.mailbox import BLOB_BYTES_MAX, Answer, BlobName, Drop, Exchange, digest
+from syncmem.wire.messages import (
     CONTENT_TYPE,
+    LENGTH_BYTES,
     NOT_THERE,
-    Answer,
-    BlobName,
-    Drop,
-    Exchange,
-    digest,
     drop_bytes,
     exchange_bytes,
     get_bytes,
@@ -35,7 +31,6 @@ TRIES_MAX: Final = 3  # of one question: more is for the next sync
 WAIT_SECONDS_MAX: Final = 5.0  # between them, grows with jitter
 ANSWER_BYTES_MAX: Final = 16 * 1024 * 1024
 NAMES_AT_ONCE: Final = 64
-_LENGTH_BYTES: Final = 4
 _FULL: Final = {413: "it takes no more at once", 429: "it was asked too often", 507: "it is full"}
 
 
@@ -155,7 +150,7 @@ class _Pieces:
         self._buffer = b""
 
     def next(self) -> bytes | None:
-        size = int.from_bytes(self._take(_LENGTH_BYTES), "big")
+        size = int.from_bytes(self._take(LENGTH_BYTES), "big")
         if size == NOT_THERE:
             return None
         if size > BLOB_BYTES_MAX:

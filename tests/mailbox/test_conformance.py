@@ -23,6 +23,7 @@ from syncmem.seal.keys import public_key, sign
 from syncmem.sync import open_mailbox
 from syncmem.sync.in_memory import InMemoryServer
 from syncmem.wire import mailbox as wire
+from syncmem.wire import messages
 from syncmem.wire.mailbox import BLOB_BYTES_MAX, Answer, BlobName, Drop, Exchange, Mailbox, Outcome, Put, digest
 
 KEY = EpochKey(bytes(16), "vault", bytes(16), b"k" * 32, bytes(32))
@@ -267,25 +268,31 @@ def test_the_relays_store_answers_as_the_reference_does(tmp_path_factory: Any, e
 
 @given(EXCHANGES)
 def test_questions_and_answers_survive_the_way(question: Exchange) -> None:
-    assert wire.read_exchange(wire.exchange_bytes(question, KEY.write_seed)) == question
+    assert messages.read_exchange(messages.exchange_bytes(question, KEY.write_seed)) == question
     answer = InMemoryServer().mailbox().exchange(question, b"")
-    assert wire.read_answer(wire.answer_bytes(answer)) == answer
+    assert messages.read_answer(messages.answer_bytes(answer)) == answer
 
 
 @given(EXCHANGES, st.data())
 def test_changed_bytes_are_refused_and_nothing_else_happens(question: Exchange, data: st.DataObject) -> None:
-    whole = wire.exchange_bytes(question, KEY.write_seed)
+    whole = messages.exchange_bytes(question, KEY.write_seed)
     place = data.draw(st.integers(0, len(whole) - 1))
     changed = bytearray(whole)
     changed[place] ^= data.draw(st.integers(1, 255))
     for hostile in (bytes(changed), whole[:place], whole + b"\0"):
         with pytest.raises(PeerError):
-            wire.read_exchange(hostile)
+            messages.read_exchange(hostile)
 
 
 @given(st.binary(max_size=300))
 def test_rubbish_is_refused(data: bytes) -> None:
-    for read in (wire.read_exchange, wire.read_answer, wire.read_get, wire.read_drop, wire.read_dropped):
+    for read in (
+        messages.read_exchange,
+        messages.read_answer,
+        messages.read_get,
+        messages.read_drop,
+        messages.read_dropped,
+    ):
         with pytest.raises((NotCanonical, PeerError)):
             read(data)  # type: ignore[operator]
     assert len(data) < EVENT_BYTES_MAX
