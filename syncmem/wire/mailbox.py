@@ -23,6 +23,7 @@ COUNTER_MAX: Final = 10**12 - 1  # the digits of a name
 BLOB_BYTES_MAX: Final = 1024 * 1024  # of the envelope format
 STREAMS_MAX: Final = 4096  # of one mailbox: 50 devices that are restored once a year for decades
 LISTED_MAX: Final = 2048  # blobs listed in one answer: about 100 KiB
+INLINE_BYTES_MAX: Final = 4 * 1024 * 1024  # of blobs that come along with one answer, whatever is asked for
 PUTS_MAX: Final = 256  # in one request
 _NAME: Final = re.compile(r"([0-9a-f]{16})/([0-9]{12})-([0-9a-f]{32})")
 
@@ -92,7 +93,7 @@ class Exchange:
 
     Attributes:
         key: the public write key; ``cursors``: stream -> last place up to which the asker has everything.
-        inline_bytes_max: how many bytes of blobs may come with the answer.
+        inline_bytes_max: how many bytes of blobs may come with the answer, up to ``INLINE_BYTES_MAX``.
         drop_key: a public key that this member registers, to authorise drops later.
     """
 
@@ -122,6 +123,7 @@ class Answer:
 class Drop:
     """Forget these blobs: "erase" is authorised by one member's drop key, "compact" by two.
 
+    The answer says which are gone, also those that were before: a question whose answer was lost may be repeated.
     ``signatures``: (drop public key, its signature over :func:`dropping`).
     """
 
