@@ -85,7 +85,7 @@ class Answering:
             )
         if status >= 500 or status == 408:
             raise Again(f"{self._address} is in trouble: {why or f'status {status}; sync again later'}")
-        if ours and status != 200:
+        if ours and status >= 400:
             raise MailboxRefused(f"{self._address} refused: {why or f'status {status}; upgrade syncmem'}")
         raise Unreachable(self._not_a_relay(status, headers.get("location", "")))
 
