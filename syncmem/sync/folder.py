@@ -157,6 +157,8 @@ class Folder:
         for stream in streams_in(box):
             cursor = cursors.get(stream, 0)
             seen = look(box, stream, cursor)
+            if seen.whole and seen.end < cursor:  # the stream is shorter than it was: how far it goes is told
+                seen = look(box, stream, 0)
             if end := max(seen.end, 0 if seen.whole else cursor):
                 ends[stream] = end
             listed += [

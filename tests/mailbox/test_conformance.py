@@ -5,22 +5,15 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from syncmem.codec import EVENT_BYTES_MAX
-from syncmem.environment import seeded_randomness
-from syncmem.errors import MailboxRefused, NotCanonical, PeerError, Unreachable
-from syncmem.relay.store import SqliteStore
+from syncmem.errors import MailboxRefused, Unreachable
 from syncmem.seal.envelope import EpochKey
 from syncmem.seal.keys import public_key
 from syncmem.sync import open_mailbox
 from syncmem.sync.in_memory import InMemoryServer
 from syncmem.wire import mailbox as wire
-from syncmem.wire import messages
 from syncmem.wire.mailbox import BLOB_BYTES_MAX, Answer, BlobName, Exchange, Mailbox, Outcome, Put, digest
 from tests.mailbox.serving import RelayProcess, ask, ask_at, drop, new_key
 
@@ -190,73 +183,3 @@ def test_nobody_at_the_address(key: EpochKey) -> None:
 def test_a_folder_that_is_not_mounted_is_not_empty(tmp_path: Path, key: EpochKey) -> None:
     with pytest.raises(Unreachable, match="mount it"):
         ask(open_mailbox(f"folder:{tmp_path / 'gone'}"), key)
-
-
-def test_what_a_sync_service_leaves_behind_is_passed_over(tmp_path: Path, key: EpochKey) -> None:
-    box = open_mailbox(f"folder:{tmp_path}")
-    ask(box, key, Put(ONE, 1, b"first"), Put(ONE, 2, b"second"))
-    (folder,) = tmp_path.rglob("000000000")
-    (first, second) = sorted(folder.iterdir())
-    (folder / f"{first.stem} (conflicted copy 2026-01-01).blob").write_bytes(b"first")
-    (folder / f".{first.name}.icloud").write_bytes(b"placeholder")
-    (folder / f"{first.name}.tmp").write_bytes(b"fir")
-    (folder / "desktop.ini").write_bytes(b"?")
-    second.write_bytes(b"sec")  # half there
-    answer = ask(box, key)
-    assert [entry.blob for entry in answer.listed if entry.blob] == [b"first"]
-    second.write_bytes(b"")  # not even that
-    assert names(ask(box, key)) == [(ONE, 1)]
-    second.write_bytes(b"second")
-    assert [entry.blob for entry in ask(box, key).listed] == [b"first", b"second"]
-    assert len(list(folder.iterdir())) == 6  # nothing of others was touched
-
-
-# -- bytes and stores ---------------------------------------------------------------------------------
-
-STREAMS = st.sampled_from([ONE, OTHER])
-PUTS = st.lists(st.builds(Put, STREAMS, st.integers(1, 5), st.binary(min_size=1, max_size=5)), max_size=4)
-CURSORS = st.dictionaries(STREAMS, st.integers(0, 5))
-EXCHANGES = st.builds(Exchange, st.just(KEY.write_key), PUTS, CURSORS, st.integers(0, 20), st.none())
-
-
-@given(st.lists(EXCHANGES, max_size=8))
-def test_the_relays_store_answers_as_the_reference_does(tmp_path_factory: Any, exchanges: list[Exchange]) -> None:
-    store = SqliteStore(tmp_path_factory.mktemp("store"), seeded_randomness(1))
-    plain = InMemoryServer(seeded_randomness(1)).mailbox()
-    try:
-        for question in exchanges:
-            assert store.exchange(question) == plain.exchange(question, b"")
-    finally:
-        store.close()
-
-
-@given(EXCHANGES)
-def test_questions_and_answers_survive_the_way(question: Exchange) -> None:
-    assert messages.read_exchange(messages.exchange_bytes(question, KEY.write_seed)) == question
-    answer = InMemoryServer().mailbox().exchange(question, b"")
-    assert messages.read_answer(messages.answer_bytes(answer)) == answer
-
-
-@given(EXCHANGES, st.data())
-def test_changed_bytes_are_refused_and_nothing_else_happens(question: Exchange, data: st.DataObject) -> None:
-    whole = messages.exchange_bytes(question, KEY.write_seed)
-    place = data.draw(st.integers(0, len(whole) - 1))
-    changed = bytearray(whole)
-    changed[place] ^= data.draw(st.integers(1, 255))
-    for hostile in (bytes(changed), whole[:place], whole + b"\0"):
-        with pytest.raises(PeerError):
-            messages.read_exchange(hostile)
-
-
-@given(st.binary(max_size=300))
-def test_rubbish_is_refused(data: bytes) -> None:
-    for read in (
-        messages.read_exchange,
-        messages.read_answer,
-        messages.read_get,
-        messages.read_drop,
-        messages.read_dropped,
-    ):
-        with pytest.raises((NotCanonical, PeerError)):
-            read(data)  # type: ignore[operator]
-    assert len(data) < EVENT_BYTES_MAX

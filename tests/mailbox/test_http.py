@@ -96,6 +96,7 @@ def test_what_is_not_the_answer_of_a_relay_is_told_with_the_next_step(
 @pytest.mark.parametrize(
     ("told", "least", "most"),
     [("120", 120, 120), (TOMORROW, 80_000, 86_400), ("Thu, 01 Jan 1970 00:00:00 GMT", 0, 0)],
+    ids=["in seconds", "at a time", "at a time gone by"],
 )
 def test_who_is_asked_to_come_later_is_told_when(status: str, told: str, least: float, most: float) -> None:
     answer = http(status, b"no; later", f"retry-after: {told}")
