@@ -48,11 +48,8 @@ class Seen:
 
 
 def path_of(box: Path, name: BlobName, kind: str = "blob") -> Path:
-    return segment_of(box, name) / f"{name.counter:012d}-{name.digest.hex()}.{kind}"
-
-
-def segment_of(box: Path, name: BlobName) -> Path:
-    return box / name.stream.hex() / f"{name.counter // SEGMENT:09d}"
+    segment = f"{name.counter // SEGMENT:09d}"
+    return box / name.stream.hex() / segment / f"{name.counter:012d}-{name.digest.hex()}.{kind}"
 
 
 def streams_in(box: Path) -> list[bytes]:

@@ -22,7 +22,7 @@ from typing import Final
 
 from syncmem.environment import Environment
 from syncmem.errors import MailboxRefused, OverQuota, Unreachable
-from syncmem.sync.blob_files import Seen, copies_of, entries, look, look_into, path_of, read, segment_of, streams_in
+from syncmem.sync.blob_files import Seen, copies_of, entries, look, look_into, path_of, read, streams_in
 from syncmem.wire.mailbox import (
     CONFLICT,
     EPOCH_BYTES,
@@ -61,7 +61,8 @@ class Folder:
             box = self._root / request.mailbox.hex()
             epoch = self._epoch(box)
             self._register(box, request.drop_key)
-            results = [self._put(box, put) for put in request.puts]
+            looked: dict[Path, Seen] = {}
+            results = [self._put(box, put, looked) for put in request.puts]
             ends, listed = self._behind(box, request.cursors, {(put.stream, put.counter) for put in request.puts})
             if epoch not in self._epochs(box):
                 raise Unreachable("the shared folder changed while it was read; sync again")
@@ -88,18 +89,22 @@ class Folder:
 
     # -- writing ------------------------------------------------------------------------------------
 
-    def _put(self, box: Path, put: Put) -> PutResult:
+    def _put(self, box: Path, put: Put, looked: dict[Path, Seen]) -> PutResult:
+        """Keep one blob; ``looked``: what earlier puts of the same question have seen of the sub-folders."""
         refused = check_put(put)
         if refused is not None:
             return refused
         try:
-            return self._keep(box, BlobName(put.stream, put.counter, digest(put.blob)), put.blob)
+            return self._keep(box, BlobName(put.stream, put.counter, digest(put.blob)), put.blob, looked)
         except OSError as error:
             return PutResult(Outcome.OVER_QUOTA, _words(error))
 
-    def _keep(self, box: Path, name: BlobName, blob: bytes) -> PutResult:
-        seen, path = Seen(), path_of(box, name)
-        look_into(segment_of(box, name), name.stream, seen)
+    def _keep(self, box: Path, name: BlobName, blob: bytes, looked: dict[Path, Seen]) -> PutResult:
+        path = path_of(box, name)
+        if path.parent not in looked:
+            looked[path.parent] = Seen()
+            look_into(path.parent, name.stream, looked[path.parent])
+        seen = looked[path.parent]
         if any(other.counter == name.counter and other != name for other in (*seen.blobs, *seen.dropped)):
             return PutResult(Outcome.CONFLICT, CONFLICT)
         if name in seen.dropped:
@@ -108,6 +113,7 @@ class Folder:
             self._environment.disk.flush(str(path))  # whoever wrote it may not have
             return PutResult(Outcome.KNOWN, "")
         self._write(path, blob)
+        seen.blobs[name] = len(blob)
         return PutResult(Outcome.STORED, "")
 
     def _write(self, path: Path, data: bytes) -> None:
