@@ -34,6 +34,12 @@ class Disk(Protocol):
 
     def write(self, path: str, data: bytes) -> None: ...
 
+    def flush(self, path: str) -> None: ...
+
+    def remove(self, path: str) -> None: ...
+
+    def make_folder(self, path: str) -> None: ...
+
     def identity(self, path: str) -> str: ...
 
     def place(self, path: str) -> str: ...
@@ -99,6 +105,31 @@ class SystemDisk:
                 os.unlink(temporary)
             raise
         self._sync_folder(os.path.dirname(path) or ".")
+
+    def flush(self, path: str) -> None:
+        """A file that somebody else may have written is on the disk afterwards, and so is its name."""
+        descriptor = os.open(path, os.O_RDWR)  # some systems flush only what may be written
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        self._sync_folder(os.path.dirname(path) or ".")
+
+    def remove(self, path: str) -> None:
+        """A file is gone for good, also after a crash; none there is fine."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        self._sync_folder(os.path.dirname(path) or ".")
+
+    def make_folder(self, path: str) -> None:
+        """A folder and those above it; each is on the disk before anything is put in it."""
+        if os.path.isdir(path):
+            return
+        above = os.path.dirname(path) or "."
+        self.make_folder(above)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(path)
+        self._sync_folder(above)
 
     def identity(self, path: str) -> str:
         """What tells a file from a copy of it: machine and file number ("" where there is no file)."""
