@@ -11,13 +11,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from syncmem.errors import InvalidInput
-from syncmem.seal.envelope import EpochKey
-from syncmem.seal.keys import public_key, transport_key, wrap, wrap_context
-from syncmem.seal.roster import Roster
-from syncmem.seal.statements import (
+from syncmem.seal.bodies import (
     MEMBERS_MAX,
-    NO_VAULT,
     SUITE,
+    WRAPS_MAX,
     Add,
     Adopt,
     Epoch,
@@ -27,10 +24,13 @@ from syncmem.seal.statements import (
     Member,
     Name,
     Revoke,
-    Statement,
     StatementKind,
-    write_statement,
+    new_member,
 )
+from syncmem.seal.envelope import EpochKey
+from syncmem.seal.keys import public_key, wrap, wrap_context
+from syncmem.seal.roster import Roster
+from syncmem.seal.statements import NO_VAULT, Statement, write_statement
 
 SECRET_BYTES: Final = 32
 PAPER_NAME: Final = "recovery phrase"
@@ -41,8 +41,8 @@ Randomness = Callable[[int], bytes]
 
 def genesis(seed: bytes, name: str, time: int, nonce: bytes, paper: bytes | None, recovery: bytes | None) -> Statement:
     """Found a vault: its first device and its paper member."""
-    member = Member(public_key(seed), transport_key(seed), name)
-    on_paper = None if paper is None else Member(public_key(paper), transport_key(paper), PAPER_NAME)
+    member = new_member(seed, name)
+    on_paper = None if paper is None else new_member(paper, PAPER_NAME, founder=member.device)
     body = Genesis(SUITE, nonce, member, on_paper, recovery)
     return write_statement(StatementKind.GENESIS, NO_VAULT, [], seed, time, body)
 
@@ -62,7 +62,7 @@ def rotation(roster: Roster, seed: bytes, scope: str, time: int, randomness: Ran
         for member in roster.members
         if member.live and member.device in has
     ]
-    return _say(roster, seed, time, StatementKind.EPOCH, Epoch(scope, wraps))
+    return _say(roster, seed, time, StatementKind.EPOCH, Epoch(scope, sorted(wraps[:WRAPS_MAX])))
 
 
 def admission(roster: Roster, seed: bytes, member: Member, scopes: Iterable[str], time: int, keys: Keys) -> Statement:
@@ -86,14 +86,14 @@ def grant(roster: Roster, seed: bytes, device: bytes, scopes: Iterable[str], tim
 
 def _grants(roster: Roster, device: bytes, transport: bytes, scopes: Iterable[str], keys: Keys) -> list[Grant]:
     grants = []
-    for scope in scopes:
+    for scope in dict.fromkeys(scopes):
         epoch = roster.current_epoch(scope)
         if epoch is None or epoch.id not in keys:
             raise InvalidInput(f"this device has no current key of the scope {scope!r}; sync, then try again")
         key = keys[epoch.id]
         wrapped = wrap(transport, wrap_context(roster.vault, scope, device), key.secret + key.subject)
         grants.append(Grant(scope, epoch.id, wrapped))
-    return grants
+    return sorted(grants, key=lambda grant: (grant.scope.encode(), grant.epoch))
 
 
 def naming(roster: Roster, seed: bytes, device: bytes, name: str, time: int) -> Statement:
@@ -114,7 +114,7 @@ def revocation(
 ) -> list[Statement]:
     """Take a member out, and give new keys to the others."""
     had = roster.scopes_of(device)
-    statements = [_say(roster, seed, time, StatementKind.REVOKE, Revoke(device, list(cut), wipe, reason))]
+    statements = [_say(roster, seed, time, StatementKind.REVOKE, Revoke(device, sorted(cut), wipe, reason))]
     for scope in sorted(had & {key.scope for key in keys.values()}):
         after = Roster([*roster.statements_in_order(), *statements])
         statements.append(rotation(after, seed, scope, time, randomness, keys))

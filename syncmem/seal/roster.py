@@ -14,21 +14,10 @@ from functools import cached_property
 from typing import Final, TypeAlias
 
 from syncmem.errors import NotCanonical, PeerError, Unreadable
+from syncmem.seal.bodies import Add, Adopt, Epoch, Genesis, Grant, Granted, Member, Name, Revoke, StatementKind
 from syncmem.seal.envelope import EpochKey
 from syncmem.seal.keys import unwrap, wrap_context
-from syncmem.seal.statements import (
-    Add,
-    Adopt,
-    Epoch,
-    Genesis,
-    Grant,
-    Granted,
-    Member,
-    Name,
-    Revoke,
-    Statement,
-    StatementKind,
-)
+from syncmem.seal.statements import Statement
 
 STATEMENTS_MAX: Final = 4096  # a vault of 50 devices rotated monthly stays below for years
 _SECRET_BYTES: Final = 32
@@ -215,7 +204,7 @@ class Roster:
         wiped = {s.body.device for s in self._revocations if isinstance(s.body, Revoke) and s.body.wipe}
         found: dict[bytes, Standing] = {}
         for statement in self._counting:
-            for device, transport, name in _members_of(statement):
+            for device, transport, name, _ in _members_of(statement):
                 if device not in found:
                     found[device] = Standing(
                         device, transport, names.get(device, name), device not in revoked, device == paper,

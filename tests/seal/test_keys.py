@@ -139,7 +139,7 @@ def test_a_wrap_opens_for_its_recipient_in_its_context_unchanged_and_not_otherwi
 
 
 def each_with_a_byte_changed(data: bytes) -> list[bytes]:
-    """Each byte; and the top bit of the encapsulated key, at which X25519 does not look (HPKE binds it all the same)."""
+    """Each byte; and the top bit of the encapsulated key, at which X25519 does not look (HPKE binds it)."""
     return [data[:at] + bytes([byte ^ 1]) + data[at + 1 :] for at, byte in enumerate(data)] + [
         data[:31] + bytes([data[31] ^ 0x80]) + data[32:]
     ]
