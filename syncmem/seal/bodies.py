@@ -79,8 +79,12 @@ class Revoke(NamedTuple):
 
 
 class Epoch(NamedTuple):
+    """A key of a scope; the marks are hashes, so that all who are given the keys are given the same."""
+
     scope: str
-    wraps: Sequence[tuple[bytes, bytes]]  # (device, wrapped key)
+    wraps: Sequence[tuple[bytes, bytes]]  # (device, wrapped epoch key and subject key)
+    key_mark: bytes
+    subject_mark: bytes
 
 
 class Name(NamedTuple):
@@ -212,11 +216,12 @@ def _revoke(parts: list[Any]) -> Revoke:
 
 
 def _epoch(parts: list[Any]) -> Epoch:
-    scope, wraps = parts[:2]
+    scope, wraps, *marks = parts[:4]
     pairs = [(device, wrap) for device, wrap in _rows(wraps, 2, WRAPS_MAX)]
     check(_is_name(scope) and ascends([device for device, _ in pairs]))
     check(all(is_bytes(device, KEY_BYTES) and is_bytes(wrap, WRAP_BYTES) for device, wrap in pairs))
-    return Epoch(scope, pairs)
+    check(len(marks) == 2 and all(is_bytes(mark, KEY_BYTES) for mark in marks))
+    return Epoch(scope, pairs, *marks)
 
 
 def _name(parts: list[Any]) -> Name:

@@ -56,18 +56,17 @@ def rotation(roster: Roster, seed: bytes, scope: str, time: int, randomness: Ran
     if roster.epochs(scope) and not ours:
         raise InvalidInput(f"this device has no key of the scope {scope!r}; rotate it on a device that has")
     subject = ours[-1].subject if ours else randomness(SECRET_BYTES)
-    secret = randomness(SECRET_BYTES) + subject
-    wraps = [
-        (member.device, wrap(member.transport, wrap_context(roster.vault, scope, member.device), secret))
-        for member in roster.members
-        if member.live and member.device in has
-    ]
-    return _say(roster, seed, time, StatementKind.EPOCH, Epoch(scope, sorted(wraps[:WRAPS_MAX])))
+    key = EpochKey(roster.vault, scope, b"", randomness(SECRET_BYTES), subject)
+    given = [member for member in roster.members if member.live and member.device in has][:WRAPS_MAX]
+    wraps = sorted((member.device, _wrapped(roster, key, member.device, member.transport)) for member in given)
+    body = Epoch(scope, wraps, key.key_mark, key.subject_mark)
+    return _say(roster, seed, time, StatementKind.EPOCH, body)
 
 
 def admission(roster: Roster, seed: bytes, member: Member, scopes: Iterable[str], time: int, keys: Keys) -> Statement:
     """A new member, with the current keys of some scopes."""
-    if roster.member(member.device) is not None:
+    known = roster.member(member.device)
+    if known is not None and (known.live or known.revoked):
         raise InvalidInput(f"the device {member.name!r} is or was a member; it must make a new key to come back")
     if sum(standing.live for standing in roster.members) >= MEMBERS_MAX:
         raise InvalidInput(f"a vault has at most {MEMBERS_MAX} devices; revoke one that is not used")
@@ -90,10 +89,12 @@ def _grants(roster: Roster, device: bytes, transport: bytes, scopes: Iterable[st
         epoch = roster.current_epoch(scope)
         if epoch is None or epoch.id not in keys:
             raise InvalidInput(f"this device has no current key of the scope {scope!r}; sync, then try again")
-        key = keys[epoch.id]
-        wrapped = wrap(transport, wrap_context(roster.vault, scope, device), key.secret + key.subject)
-        grants.append(Grant(scope, epoch.id, wrapped))
+        grants.append(Grant(scope, epoch.id, _wrapped(roster, keys[epoch.id], device, transport)))
     return sorted(grants, key=lambda grant: (grant.scope.encode(), grant.epoch))
+
+
+def _wrapped(roster: Roster, key: EpochKey, device: bytes, transport: bytes) -> bytes:
+    return wrap(transport, wrap_context(roster.vault, key.scope, device), key.secret + key.subject)
 
 
 def naming(roster: Roster, seed: bytes, device: bytes, name: str, time: int) -> Statement:
