@@ -142,8 +142,7 @@ class Resolution:
         device = self._names[number]
         view.decided.append(number)
         view.revoked.add(device)
-        seen = self._graph.past[number] | 1 << number
-        self._void(self._by_signer[device] & view.within & ~seen & ~view.void, view)
+        self._void(self._by_signer[device] & view.within & ~self._graph.past[number] & ~view.void, view)
 
     def _void(self, lost: int, view: View) -> None:
         """Statements are void; so are those for which nothing else vouches."""
