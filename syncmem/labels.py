@@ -24,6 +24,10 @@ DROP: Final = b"syncmem/v1/drop\0"  # a device's drop key at one mailbox
 
 STATEMENT: Final = b"syncmem/v1/statement\0"  # signature of a roster statement
 ROSTER: Final = b"syncmem/v1/roster\0"  # id of a roster statement
+MEMBER: Final = b"syncmem/v1/member\0"  # a device's signature of its own transport key
+
+EPOCH: Final = b"syncmem/v1/epoch\0"  # mark of an epoch key
+SUBJECTS: Final = b"syncmem/v1/subjects\0"  # mark of a subject key
 
 SALTING: Final = b"syncmem/v1/salting\0"
 MESSAGE: Final = b"syncmem/v1/message\0"

@@ -24,7 +24,7 @@ from syncmem.replica.rectangles import Change
 from syncmem.standing import ErasureStatus, MailboxSync, SlotChange, Status, SyncReport
 
 if TYPE_CHECKING:
-    from syncmem.seal.statements import Member
+    from syncmem.seal.bodies import Member
     from syncmem.sync.pairing import Code, Meeting
     from syncmem.sync.syncer import Synced, Syncer
 

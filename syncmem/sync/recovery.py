@@ -12,10 +12,11 @@ from typing import Final
 from syncmem import labels
 from syncmem.codec import FRAME_BYTES_MAX, pack, unpack
 from syncmem.errors import NotCanonical, NotFound, PeerError, Unreadable
+from syncmem.seal.bodies import Genesis
 from syncmem.seal.envelope import EpochKey
 from syncmem.seal.keys import derive, unwrap, wrap
 from syncmem.seal.roster import Roster
-from syncmem.seal.statements import Genesis, Statement, read_statement
+from syncmem.seal.statements import Statement, read_statement
 from syncmem.sync.place import Place, place_key
 from syncmem.wire.mailbox import Mailbox
 

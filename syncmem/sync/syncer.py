@@ -20,11 +20,12 @@ from syncmem.replica.catalog import VAULT
 from syncmem.replica.digests import Digests
 from syncmem.replica.replica import Replica
 from syncmem.seal import building
+from syncmem.seal.bodies import Member, new_member
 from syncmem.seal.envelope import EpochKey
-from syncmem.seal.keys import derive, public_key, transport_key
+from syncmem.seal.keys import derive, public_key
 from syncmem.seal.phrase import new_phrase, paper_seed
 from syncmem.seal.roster import Roster, epoch_keys
-from syncmem.seal.statements import Member, Statement
+from syncmem.seal.statements import Statement
 from syncmem.sync import open_mailbox
 from syncmem.sync.driving import drive
 from syncmem.sync.dropping import Dropper
@@ -367,8 +368,7 @@ class Syncer:
 
     def member(self, name: str) -> Member:
         """This device as a member that asks to be let in."""
-        seed = self.vault.seed
-        return Member(public_key(seed), transport_key(seed), name)
+        return new_member(self.vault.seed, name)
 
     @property
     def _now(self) -> int:

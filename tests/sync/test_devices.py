@@ -444,7 +444,7 @@ def test_what_a_stranger_wrote_is_not_believed_until_a_member_answers_for_it(gro
     group.sync("stranger", "phone")
     group.settle("laptop", "tablet")
     assert laptop.believe("ana", "city") is None
-    tablet.merge(stranger)  # by hand: the tablet answers for it
+    tablet.adopt("stranger")
     group.settle("laptop", "tablet")
     for memory in (laptop, tablet):
         assert memory.believe("ana", "city").value == "said by a stranger"
