@@ -36,7 +36,7 @@ class Identity:
     device: bytes
     incarnation: bytes
     marks: dict[bytes, int] = field(default_factory=dict)  # log id -> place known to be published
-    introducer: bytes | None = None  # the seed of the device that this one is a copy of, until it has vouched for it
+    introducer: bytes | None = None  # the seed of the device that this one is a copy of: it vouches for it
 
     def log_key(self, scope: str) -> LogKey:
         return LogKey(self.device, self.incarnation, scope)
@@ -104,11 +104,6 @@ class Identities:
         if own != identity.marks:
             identity.marks = own
             self._write_side(identity)
-
-    def forget_introducer(self, identity: Identity) -> None:
-        """The device that this one is a copy of has vouched for it."""
-        identity.introducer = None
-        self._write_side(identity)
 
     def _read_side(self) -> _Side | None:
         data = self._environment.disk.read(self._side_path) if self._side_path else None

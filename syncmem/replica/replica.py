@@ -315,10 +315,6 @@ class Replica:
         assert self._identity is not None
         return self._identity
 
-    def forget_introducer(self) -> None:
-        """See :meth:`syncmem.replica.identity.Identities.forget_introducer`."""
-        self._identities.forget_introducer(self.identity)
-
     # -- erasures -----------------------------------------------------------------------------------
 
     def subjects_named_by(self, subject_key: SubjectKey) -> None:

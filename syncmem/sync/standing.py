@@ -13,6 +13,7 @@ from typing import Final
 
 from syncmem.model.event import Event
 from syncmem.model.instant import to_datetime
+from syncmem.replica.catalog import VAULT
 from syncmem.replica.telling import Telling
 from syncmem.seal.roster import Standing
 from syncmem.standing import DeviceStatus, ErasureStatus, MailboxStatus, Status
@@ -100,7 +101,7 @@ class Standings:
         verified = [self._is_verified(scope, report) for scope, report in zip(scopes, reports, strict=True)]
         times = [report.verified for report in reports if report is not None]
         seen = [report.seen for report in reports if report is not None]
-        apart = [self._mine[scope].held - (r.held if r else 0) for scope, r in zip(scopes, reports, strict=True)]
+        apart = self._apart(dict(zip(scopes, reports, strict=True)))
         added_by = self._vault.roster.member(member.added_by)
         whole = None not in times and len(times) == len(scopes) and bool(times)
         return DeviceStatus(
@@ -117,6 +118,11 @@ class Standings:
             diverged=any(report is not None and report.diverged for report in reports),
             scopes=tuple(scopes),
         )
+
+    def _apart(self, reports: dict[str, Report | None]) -> list[int]:
+        """Of each scope, how many events fewer a device held (negative: more); what the vault holds counts once."""
+        lacking = {scope: self._mine[scope].held - (report.held if report else 0) for scope, report in reports.items()}
+        return [count - (lacking.get(VAULT, 0) if scope != VAULT else 0) for scope, count in lacking.items()]
 
     def _is_verified(self, scope: str, report: Report | None) -> bool:
         return report is not None and self._syncer.reports.is_verified(report, self._mine[scope])

@@ -266,7 +266,7 @@ class Syncer:
             return member is not None and member.wipe
 
     def _be_introduced(self) -> None:
-        """Let the device that this one is a copy of vouch for it and give it its keys, until others were heard of."""
+        """Let the device that this one is a copy of vouch for it and give it its keys, also after a restore."""
         introducer = self.replica.identity.introducer
         roster = self.vault.roster
         if introducer is None or not roster.is_live(public_key(introducer)):
@@ -281,8 +281,6 @@ class Syncer:
             self.vault.add([building.admission(roster, introducer, member, lacking, self._now, keys)])
         elif lacking and roster.is_live(self.vault.device):
             self.vault.add([building.grant(roster, introducer, self.vault.device, lacking, self._now, keys)])
-        elif any(self.reports.heard_in(VAULT, epoch) for epoch in current.keys() & self.vault.keys.keys()):
-            self.replica.forget_introducer()
 
     def _sync_scope(self, mailbox: Mailbox, address: str, key: EpochKey, *, farewell: bool = False) -> Synced:
         now = self._now
