@@ -19,9 +19,11 @@ from syncmem.errors import (
     FileError,
     Forked,
     InvalidInput,
+    KeyUnreadable,
     MailboxError,
     MailboxRefused,
     NewerFile,
+    NoKeyring,
     NotAReplica,
     NotCanonical,
     NotFound,
@@ -33,6 +35,7 @@ from syncmem.errors import (
     SyncmemError,
     Unreachable,
     Unreadable,
+    WrongKey,
 )
 from syncmem.files import restore
 from syncmem.meeting import DeviceInfo
@@ -90,6 +93,7 @@ __all__ = [
     "HistoryEntry",
     "InvalidInput",
     "Invitation",
+    "KeyUnreadable",
     "MailboxError",
     "MailboxRefused",
     "MailboxStatus",
@@ -98,6 +102,7 @@ __all__ = [
     "Memory",
     "MergeReport",
     "NewerFile",
+    "NoKeyring",
     "NotAReplica",
     "NotCanonical",
     "NotFound",
@@ -118,6 +123,7 @@ __all__ = [
     "Timeline",
     "Unreachable",
     "Unreadable",
+    "WrongKey",
     "restore",
 ]
 

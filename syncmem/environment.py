@@ -11,10 +11,14 @@ import functools
 import os
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
+
+from syncmem.errors import KeyUnreadable, NoKeyring
+
+KEYRING_SERVICE: Final = "syncmem"  # under which all entries of this package stand in the system's keyring
 
 
 class Clock(Protocol):
@@ -37,6 +41,16 @@ class Disk(Protocol):
     def identity(self, path: str) -> str: ...
 
     def place(self, path: str) -> str: ...
+
+
+class Keyring(Protocol):
+    """Named secrets that the operating system keeps; a failure is raised and never means that there is none."""
+
+    def read(self, name: str) -> bytes | None: ...
+
+    def write(self, name: str, secret: bytes) -> None: ...
+
+    def delete(self, name: str) -> None: ...
 
 
 class SystemClock:
@@ -121,6 +135,47 @@ class SystemDisk:
             os.close(descriptor)
 
 
+class SystemKeyring:
+    """The keyring of the user's session, through the package ``keyring``; loaded when it is first needed."""
+
+    def read(self, name: str) -> bytes | None:
+        """The secret of that name, or None where there is none.
+
+        Raises:
+            NoKeyring: no keyring is here. KeyUnreadable: it is locked, or fails.
+        """
+        with _keyring() as keyring:
+            text = keyring.get_password(KEYRING_SERVICE, name)
+        return None if text is None else bytes.fromhex(text)
+
+    def write(self, name: str, secret: bytes) -> None:
+        with _keyring() as keyring:
+            keyring.set_password(KEYRING_SERVICE, name, secret.hex())
+
+    def delete(self, name: str) -> None:
+        with _keyring() as keyring:
+            if keyring.get_password(KEYRING_SERVICE, name) is not None:
+                keyring.delete_password(KEYRING_SERVICE, name)
+
+
+@contextlib.contextmanager
+def _keyring() -> Iterator[Any]:
+    """The package, with its errors in our words: the backends of some systems raise what they like."""
+    try:
+        import keyring
+        from keyring.errors import NoKeyringError
+    except ImportError as error:
+        raise NoKeyring("the system's keyring needs another package; pip install 'syncmem[keyring]'") from error
+    try:
+        yield keyring
+    except NoKeyringError as error:
+        raise NoKeyring(
+            "there is no system keyring here; log in to a desktop session, or keep keys in files"
+        ) from error
+    except Exception as error:
+        raise KeyUnreadable(f"the system's keyring failed ({error}); unlock it, then try again") from error
+
+
 @functools.cache
 def _machine() -> str:
     """The operating system's id of this installation, where it has one (host names change with the network)."""
@@ -142,5 +197,6 @@ class Environment:
     clock: Clock = field(default_factory=SystemClock)
     randomness: Callable[[int], bytes] = os.urandom
     disk: Disk = field(default_factory=SystemDisk)
+    keyring: Keyring = field(default_factory=SystemKeyring)
     process_id: Callable[[], int] = os.getpid
     open_mailbox: Callable[[str], Any] | None = None  # address -> mailbox; None: the real ones

@@ -11,8 +11,9 @@ from typing import IO, Final, TypeVar
 
 from syncmem.errors import FileError, InvalidInput, NotAReplica
 from syncmem.replica import driver, schema
-from syncmem.replica.connection import translated
-from syncmem.replica.identity import SUFFIX
+from syncmem.replica.cipher import FileKey, file_key
+from syncmem.replica.connection import opened, translated
+from syncmem.replica.side import SUFFIX
 
 T = TypeVar("T")
 LOCK_SUFFIX: Final = ".sync"  # of the file by which one process of a device syncs at a time
@@ -56,15 +57,17 @@ def open_for_reading(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         yield file
 
 
-def backup(connection: driver.Connection, path: str | os.PathLike[str]) -> None:
-    """Copy an open database into a new file while it is in use."""
+def backup(
+    connection: driver.Connection, path: str | os.PathLike[str], *, key: FileKey | None, own: FileKey | None
+) -> None:
+    """Copy an open database, whose key is ``own``, into a new file while it is in use; encrypted if there is a key."""
     target = Path(path)
     if target.exists():
         raise InvalidInput(f"{target} exists already; choose another name for the backup")
     temporary = _temporary(target)
     try:
         traces = connection.execute("SELECT EXISTS (SELECT 1 FROM chores)").fetchone()[0] == 1
-        _copy(connection, temporary, rewritten=traces)
+        _copy(connection, temporary, key, own, rewritten=traces)
         os.replace(temporary, target)
     except OSError as error:
         raise FileError(f"{target} cannot be written ({error.strerror}); check the folder and the space") from error
@@ -72,15 +75,22 @@ def backup(connection: driver.Connection, path: str | os.PathLike[str]) -> None:
         _remove(temporary)
 
 
-def restore(backup_path: str | os.PathLike[str], path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+def restore(
+    backup_path: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    key: bytes | str | None = None,
+) -> None:
     """Make a replica from a backup.
 
     The restored replica writes as a new incarnation, so nothing that the old one wrote is written over
-    anywhere; what it had written since the backup returns from its other devices.
+    anywhere; what it had written since the backup returns from its other devices.  An encrypted backup is
+    opened with its ``key``, and the replica has the same.
 
     Raises:
         InvalidInput: ``path`` exists and ``overwrite`` is not set (the old file is then kept as ``<path>.replaced``).
-        NotAReplica: the backup is not one.
+        NotAReplica: the backup is not one. WrongKey: it does not open with this key, or is not encrypted.
     """
     source, target = Path(backup_path), Path(path)
     if not source.is_file():
@@ -89,7 +99,7 @@ def restore(backup_path: str | os.PathLike[str], path: str | os.PathLike[str], *
         raise InvalidInput(f"{target} exists already; choose another path, or pass overwrite=True")
     temporary = _temporary(target)
     try:
-        _copy_checked(str(source), temporary)
+        _copy_checked(str(source), temporary, file_key(key))
         _put_aside(target)
         os.replace(temporary, target)
     except OSError as error:
@@ -112,28 +122,34 @@ def wipe(path: str) -> None:
             target.unlink()
 
 
-def _copy_checked(source: str, target: Path) -> None:
+def _copy_checked(source: str, target: Path, key: FileKey | None) -> None:
     try:
-        connection = driver.connect(source, read_only=True)
+        connection = opened(source, key, read_only=True)
         try:
             if schema.version(connection) == 0:
                 raise NotAReplica(f"{source} is empty; choose another backup")
-            _copy(connection, target)
+            _copy(connection, target, key, key)
         finally:
             connection.close()
     except driver.dbapi.Error as error:
         raise translated(error) from error
 
 
-def _copy(connection: driver.Connection, path: Path, *, rewritten: bool = False) -> None:
+def _copy(
+    connection: driver.Connection, path: Path, key: FileKey | None, own: FileKey | None, *, rewritten: bool = False
+) -> None:
     """Copy a database page by page; ``rewritten``: without what may be left between its rows."""
     try:
-        target = driver.dbapi.connect(str(path))
+        target = driver.connect(str(path), key=key)
         try:
-            connection.backup(target)
+            target.execute("PRAGMA journal_mode = DELETE")  # one file, and reading it leaves none beside it
+            if key is not None and own is None:
+                driver.encrypt(connection, str(path), key)
+            else:
+                connection.backup(target)
             if rewritten:
                 target.execute("VACUUM")
-            target.execute("PRAGMA journal_mode = DELETE")  # one file, and reading it leaves none beside it
+            target.execute("PRAGMA journal_mode = DELETE")  # it came with the pages
             damage = target.execute("PRAGMA quick_check(1)").fetchone()[0]
         finally:
             target.close()

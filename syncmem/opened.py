@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import tzinfo
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypedDict
 
 from syncmem import statements
 from syncmem.environment import Environment
@@ -16,12 +16,22 @@ from syncmem.errors import InvalidInput
 from syncmem.model.instant import find_zone, parse
 from syncmem.replica import driver
 from syncmem.replica.catalog import Slot
+from syncmem.replica.cipher import file_key
 from syncmem.replica.connection import WAIT_SECONDS, translated
 from syncmem.replica.reading import Reading
 from syncmem.replica.replica import Replica
 from syncmem.replica.telling import Telling
 from syncmem.seal.keys import public_key
 from syncmem.statements import When
+
+
+class Opening(TypedDict, total=False):
+    """How a memory is opened; :class:`syncmem.Memory` says what each of it means."""
+
+    key: bytes | str | None
+    keyring: bool
+    zone: str | tzinfo | None
+    environment: Environment | None
 
 
 class Opened:
@@ -31,6 +41,8 @@ class Opened:
         self,
         path: str | os.PathLike[str],
         *,
+        key: bytes | str | None = None,
+        keyring: bool = False,
         zone: str | tzinfo | None = None,
         environment: Environment | None = None,
         wait_seconds: float = WAIT_SECONDS,
@@ -43,7 +55,8 @@ class Opened:
         if not isinstance(self._path, str) or not self._path:
             raise InvalidInput("the path of a replica is text; pass a file name or ':memory:'")
         self._environment = environment or Environment()
-        self._replica = Replica(self._path, self._environment, public_key, wait_seconds=wait_seconds)
+        options: Any = {"key": file_key(key), "keyring": keyring, "wait_seconds": wait_seconds}
+        self._replica = Replica(self._path, self._environment, public_key, **options)
         self._reading = Reading(self._replica)
         self._telling = Telling(self._replica)
 

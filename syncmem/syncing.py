@@ -10,14 +10,12 @@ import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
-from datetime import tzinfo
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, Unpack
 
 from syncmem import files, statements
-from syncmem.environment import Environment
 from syncmem.errors import Busy, InvalidInput, NotFound, Revoked, Unreachable
-from syncmem.opened import Opened
+from syncmem.opened import Opened, Opening
 from syncmem.replica.catalog import VAULT, Slot
 from syncmem.replica.driver import MEMORY
 from syncmem.replica.rectangles import Change
@@ -186,14 +184,14 @@ class Syncing(Opened):
         name: str | None = None,
         mailbox: str | None = None,
         wait_seconds: float = JOIN_SECONDS,
-        zone: str | tzinfo | None = None,
-        environment: Environment | None = None,
+        **opening: Unpack[Opening],
     ) -> Self:
         """Ask to be let into the vault whose device shows a code, and wait until it does.
 
         Args:
             name: what people call this device; None: its host name.
             mailbox: the same mailbox under the name it has here (a shared folder lies elsewhere on each device).
+            opening: how the file is opened, as for :class:`~syncmem.Memory` (``key``, ``keyring``, ``zone`` ...).
 
         Raises:
             InvalidInput: the code is wrong. NotFound: nobody let this device in, in time; the same call goes on.
@@ -201,7 +199,7 @@ class Syncing(Opened):
         from syncmem.sync.pairing import Code
 
         parsed = Code.parse(code)
-        memory = cls(path, zone=zone, environment=environment)
+        memory = cls(path, **opening)
         try:
             memory._join(parsed, mailbox or parsed.address, name, wait_seconds)
         except BaseException:
@@ -239,15 +237,16 @@ class Syncing(Opened):
         mailbox: str,
         *,
         name: str | None = None,
-        zone: str | tzinfo | None = None,
-        environment: Environment | None = None,
+        **opening: Unpack[Opening],
     ) -> Self:
         """Come back with nothing but the recovery phrase and the address of a mailbox; then sync().
+
+        The file is opened as for :class:`~syncmem.Memory` (``key``, ``keyring``, ``zone`` ...).
 
         Raises:
             InvalidInput: the phrase is wrong (the message says which word). NotFound: it is of another vault.
         """
-        memory = cls(path, zone=zone, environment=environment)
+        memory = cls(path, **opening)
         try:
             memory._syncer.recover(phrase, mailbox, memory._device_name(name))
         except BaseException:
