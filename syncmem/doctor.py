@@ -8,9 +8,10 @@ from typing import Any, Final
 from syncmem.errors import SyncmemError
 from syncmem.model.event import CHAIN_START, Event, readable
 from syncmem.model.instant import FOREVER
+from syncmem.private import others_can_use
 from syncmem.replica import schema
 from syncmem.replica.chain import Log, blocks, chain_after
-from syncmem.replica.driver import dbapi, driver
+from syncmem.replica.driver import MEMORY, dbapi, driver
 from syncmem.replica.logs import SEQ_MASK
 from syncmem.replica.replica import Replica
 from syncmem.results import Doctor
@@ -83,6 +84,10 @@ def _file(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
         "free_bytes": free * size,
         "transactions": replica.last_transaction,
     }
+    if replica.db.path != MEMORY and others_can_use(replica.db.path):
+        problems.append(
+            f"others on this machine can use {replica.db.path}; run 'chmod 600' on it and what lies beside it"
+        )
     problems += [f"the file is damaged: {row[0]}; restore a backup" for row in check if row[0] != "ok"]
 
 

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import os
 import random
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from syncmem.errors import KeyUnreadable, NoKeyring
+from syncmem.private import open_new
 
 KEYRING_SERVICE: Final = "syncmem"  # under which all entries of this package stand in the system's keyring
 
@@ -100,8 +102,10 @@ class SystemDisk:
 
     def write(self, path: str, data: bytes) -> None:
         """Replace a file so that after a crash it holds the old or the new bytes, whole."""
-        temporary = f"{path}.{os.getpid()}.tmp"
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        temporary = f"{path}.{os.getpid()}-{threading.get_ident()}.tmp"
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)  # of an earlier process with this number, that died
+        descriptor = open_new(temporary)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)

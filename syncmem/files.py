@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Final, TypeVar
 
 from syncmem.errors import FileError, InvalidInput, NotAReplica
+from syncmem.private import open_new
 from syncmem.replica import driver, schema
 from syncmem.replica.cipher import FileKey, file_key
 from syncmem.replica.connection import opened, translated
@@ -33,7 +34,7 @@ def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], T], *
                 raise InvalidInput(f"{target} exists and is something else; choose another name")
     temporary = _temporary(target)
     try:
-        with open(temporary, "wb") as file:
+        with os.fdopen(open_new(temporary), "wb") as file:
             result = write(file)
             file.flush()
             os.fsync(file.fileno())

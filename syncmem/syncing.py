@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, Unpack
 from syncmem import files, statements
 from syncmem.errors import Busy, InvalidInput, NotFound, Revoked, Unreachable
 from syncmem.opened import Opened, Opening
+from syncmem.private import FILE_MODE
 from syncmem.replica.catalog import VAULT, Slot
 from syncmem.replica.driver import MEMORY
 from syncmem.replica.rectangles import Change
@@ -333,7 +334,7 @@ class Syncing(Opened):
         from filelock import FileLock, Timeout
 
         try:
-            return FileLock(self._path + files.LOCK_SUFFIX).acquire(timeout=0)
+            return FileLock(self._path + files.LOCK_SUFFIX, mode=FILE_MODE).acquire(timeout=0)
         except Timeout as error:
             raise Busy("another process of this device is syncing; its result serves this one too") from error
 

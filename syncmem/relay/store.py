@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from syncmem.private import make_folder
 from syncmem.replica.driver import connect
 from syncmem.wire.mailbox import (
     CONFLICT,
@@ -48,7 +49,7 @@ class SqliteStore:
     """All mailboxes of a relay. Safe from several threads: one lock around every call."""
 
     def __init__(self, folder: str | os.PathLike[str], randomness: Callable[[int], bytes]) -> None:
-        Path(folder).mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         self._randomness = randomness
         self._lock = threading.Lock()
         self._db = connect(str(Path(folder) / FILE_NAME))

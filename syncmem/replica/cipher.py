@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 import unicodedata
 from dataclasses import dataclass, field
 from hashlib import pbkdf2_hmac
@@ -16,11 +15,11 @@ from pathlib import Path
 from typing import Final
 
 from syncmem.errors import FileError, InvalidInput
+from syncmem.private import open_new, others_can_use
 
 KEY_BYTES: Final = 32  # SQLCipher's cipher is AES-256
 PASSPHRASE_ROUNDS: Final = 256_000  # SQLCipher 4's own count, so that no way to a passphrase is cheaper than another
 KEY_FILE_BYTES_MAX: Final = 4096
-OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 _LIKE_A_RAW_KEY: Final = re.compile(r"[xX]'.*'", re.DOTALL)  # which SQLCipher would not take for a passphrase
 
@@ -78,7 +77,7 @@ def read_key_file(path: str | os.PathLike[str]) -> bytes | str:
     """
     try:
         with open(path, "rb") as file:
-            others = os.name == "posix" and os.fstat(file.fileno()).st_mode & OTHERS
+            others = others_can_use(file.fileno())
             content = file.read(KEY_FILE_BYTES_MAX + 1)
     except OSError as error:
         raise FileError(f"the key file {os.fspath(path)} cannot be read ({error.strerror}); check its path") from error
@@ -108,8 +107,7 @@ def write_key_file(path: str | os.PathLike[str], key: bytes) -> None:
     """
     target = Path(path)
     try:
-        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        with os.fdopen(open_new(target), "w", encoding="ascii") as file:
             file.write(key.hex() + "\n")
             file.flush()
             os.fsync(file.fileno())

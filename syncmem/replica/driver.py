@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import quote
 
 from syncmem.errors import InvalidInput, NotAReplica, WrongKey
+from syncmem.private import make_file
 from syncmem.replica.cipher import FileKey
 
 __all__ = ["MEMORY", "Connection", "Driver", "admit_any", "connect", "dbapi", "driver", "refused", "wal_is_safe"]
@@ -169,10 +170,13 @@ def connect(
         raise InvalidInput(
             f"{driver().name} {driver().version} cannot encrypt; install SQLCipher: pip install 'syncmem[cipher]'"
         )
+    address = _uri(path, "ro" if read_only else "rwc")
     if not read_only and _left_behind(path):
         _look_first(path, key)
+    if not read_only and path != MEMORY:
+        make_file(path)  # the files that SQLite puts beside it get its mode
     connection = dbapi.connect(
-        _uri(path, "ro" if read_only else "rwc"),
+        address,
         uri=True,
         timeout=0,
         isolation_level=None,

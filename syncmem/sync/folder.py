@@ -21,6 +21,7 @@ from typing import Final
 
 from syncmem.environment import Environment
 from syncmem.errors import MailboxRefused, OverQuota, Unreachable
+from syncmem.private import make_folder
 from syncmem.wire.mailbox import (
     CONFLICT,
     EPOCH_BYTES,
@@ -113,7 +114,7 @@ class Folder:
         """Write a file whole and durably, where it is not there already."""
         if not data and path.exists():
             return
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         self._environment.disk.write(str(path), data)
 
     def _epoch(self, box: Path) -> bytes:
