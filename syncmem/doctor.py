@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from syncmem.cloud import service_of
 from syncmem.errors import SyncmemError
 from syncmem.model.event import CHAIN_START, Event, readable
 from syncmem.model.instant import FOREVER
@@ -87,6 +88,11 @@ def _file(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
     if replica.db.path != MEMORY and others_can_use(replica.db.path):
         problems.append(
             f"others on this machine can use {replica.db.path}; run 'chmod 600' on it and what lies beside it"
+        )
+    service = service_of(replica.db.path) if replica.db.path != MEMORY else None
+    if service is not None:
+        problems.append(
+            f"a folder of {service} can corrupt the file that is in it; move it, and sync through 'folder:PATH'"
         )
     problems += [f"the file is damaged: {row[0]}; restore a backup" for row in check if row[0] != "ok"]
 

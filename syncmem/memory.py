@@ -38,6 +38,8 @@ class Memory(TakingBack, Forgetting, Asking, Meeting, Syncing):
             ``syncmem[cipher]``. None: the file is not encrypted.
         keyring: keep this device's own key in the system's keyring, not beside the file, if there is one (extra
             ``syncmem[keyring]``; :meth:`doctor` says where it is). Once there it is found there without this.
+        allow_cloud_folder: open it even in a folder that Dropbox, iCloud Drive, OneDrive, Google Drive, Syncthing,
+            Nextcloud or ownCloud copies, which can corrupt it. A mailbox "folder:PATH" belongs there instead.
         zone: the IANA zone of dates and naive times; without one they are refused unless each call names it.
         environment: clock, randomness and disk; for tests and simulations.
         wait_seconds: how long a write waits for other processes before it raises Busy.

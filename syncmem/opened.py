@@ -11,13 +11,15 @@ from types import TracebackType
 from typing import Any, Self, TypedDict
 
 from syncmem import statements
+from syncmem.cloud import service_of
 from syncmem.environment import Environment
-from syncmem.errors import InvalidInput
+from syncmem.errors import FileError, InvalidInput
 from syncmem.model.instant import find_zone, parse
 from syncmem.replica import driver
 from syncmem.replica.catalog import Slot
 from syncmem.replica.cipher import file_key
 from syncmem.replica.connection import WAIT_SECONDS, translated
+from syncmem.replica.driver import MEMORY
 from syncmem.replica.reading import Reading
 from syncmem.replica.replica import Replica
 from syncmem.replica.telling import Telling
@@ -30,6 +32,7 @@ class Opening(TypedDict, total=False):
 
     key: bytes | str | None
     keyring: bool
+    allow_cloud_folder: bool
     zone: str | tzinfo | None
     environment: Environment | None
 
@@ -43,6 +46,7 @@ class Opened:
         *,
         key: bytes | str | None = None,
         keyring: bool = False,
+        allow_cloud_folder: bool = False,
         zone: str | tzinfo | None = None,
         environment: Environment | None = None,
         wait_seconds: float = WAIT_SECONDS,
@@ -54,6 +58,8 @@ class Opened:
         self._path = os.fspath(path)
         if not isinstance(self._path, str) or not self._path:
             raise InvalidInput("the path of a replica is text; pass a file name or ':memory:'")
+        if not allow_cloud_folder and self._path != MEMORY:
+            _refuse_cloud_folder(self._path)
         self._environment = environment or Environment()
         options: Any = {"key": file_key(key), "keyring": keyring, "wait_seconds": wait_seconds}
         self._replica = Replica(self._path, self._environment, public_key, **options)
@@ -126,3 +132,12 @@ class Opened:
     def _words(self, **given: Any) -> statements.Words:
         given["zone"] = self._zone if given.get("zone") is None else given["zone"]
         return statements.words(**given)
+
+
+def _refuse_cloud_folder(path: str) -> None:
+    service = service_of(path)
+    if service is not None:
+        raise FileError(
+            f"{path} is in a folder of {service}, which corrupts an open database; keep the memory elsewhere and sync "
+            "through the folder ('folder:PATH' as a mailbox), or pass allow_cloud_folder=True"
+        )

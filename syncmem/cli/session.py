@@ -46,6 +46,7 @@ class Session:
     zone: str | None = None
     wait: float = WAIT_SECONDS
     key: str | None = None  # the file that it is in
+    allow_cloud_folder: bool = False
 
     @contextmanager
     def memory(self, *, create: bool = False) -> Iterator[Memory]:
@@ -64,7 +65,7 @@ class Session:
 
     def opening(self, key_file: str | None) -> Any:
         """What Memory, join and recover are told alike."""
-        return {"key": key_in(key_file), "zone": self.zone_name}
+        return {"key": key_in(key_file), "zone": self.zone_name, "allow_cloud_folder": self.allow_cloud_folder}
 
     def check_exists(self) -> None:
         if not Path(self.db).exists():
@@ -158,6 +159,13 @@ def shared_options(*, environment: bool = False) -> Callable[[Command], Command]
             callback=_keep,
             help="The key of an encrypted memory.  [variable: SYNCMEM_KEY_FILE]",
             type=click.Path(dir_okay=False),
+        ),
+        click.option(
+            "--allow-cloud-folder",
+            is_flag=True,
+            expose_value=False,
+            callback=_keep,
+            help="Open the memory even in a folder that a service such as Dropbox copies.",
         ),
         click.option("--json", is_flag=True, expose_value=False, callback=_keep, help="Print JSON."),
         click.option(
