@@ -35,6 +35,7 @@ from syncmem.errors import (
     SyncmemError,
     Unreachable,
     Unreadable,
+    Wiped,
     WrongKey,
 )
 from syncmem.files import restore
@@ -123,6 +124,7 @@ __all__ = [
     "Timeline",
     "Unreachable",
     "Unreadable",
+    "Wiped",
     "WrongKey",
     "restore",
 ]

@@ -106,6 +106,10 @@ class Revoked(SyncmemError):
     """This device was removed from its vault: what it wrote stays here, nothing more is sent or received."""
 
 
+class Wiped(Revoked):
+    """This device was removed and told to delete its memory; the message says what is gone, and what is left."""
+
+
 class MailboxError(SyncmemError):
     """A mailbox did not do what was asked; what is held here is safe, and the next sync tries again."""
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, TypeVar
 
@@ -109,18 +111,49 @@ def restore(
         _remove(temporary)
 
 
-def wipe(path: str) -> None:
-    """Delete a replica and all that lies beside it; the content is overwritten first, as far as the disk obeys."""
-    for suffix in ("", *_BESIDE, SUFFIX, LOCK_SUFFIX):
-        target = Path(f"{path}{suffix}")
-        with contextlib.suppress(OSError):
-            size = target.stat().st_size
-            with open(target, "r+b") as file:
-                file.write(bytes(size))
-                file.flush()
-                os.fsync(file.fileno())
-        with contextlib.suppress(OSError):
-            target.unlink()
+@dataclass(frozen=True, slots=True)
+class Wipe:
+    """What a wipe deleted, and what it could not (each with the reason)."""
+
+    deleted: tuple[str, ...]
+    left: tuple[str, ...]
+
+
+def wipe(path: str) -> Wipe:
+    """Delete a replica and every file beside it that is ours by its name, backups too.
+
+    The content is overwritten first, as far as the disk obeys.  One file that resists keeps no other.
+    """
+    deleted, left = [], []
+    for file in ours(path):
+        try:
+            _overwrite(file)
+            file.unlink()
+            deleted.append(str(file))
+        except OSError as error:
+            left.append(f"{file} ({error.strerror})")
+    return Wipe(tuple(deleted), tuple(left))
+
+
+def ours(path: str) -> list[Path]:
+    """The files of a replica, itself first: what is named after it as this package names files."""
+    target = Path(path)
+    beside = f"({'|'.join(_BESIDE)})?"
+    name = re.escape(target.name)
+    wanted = re.compile(
+        rf"{name}{beside}|{name}\.replaced{beside}|\.{name}\.\d+\.tmp{beside}|{name}{re.escape(LOCK_SUFFIX)}"
+        rf"|{name}{re.escape(SUFFIX)}(\.[\d-]+\.tmp)?|{name}\.backup.*",
+        re.DOTALL,
+    )
+    found = [entry for entry in target.parent.iterdir() if wanted.fullmatch(entry.name) and not entry.is_dir()]
+    return sorted(found, key=lambda entry: (entry.name != target.name, entry.name))
+
+
+def _overwrite(file: Path) -> None:
+    with open(file, "r+b") as content:
+        content.write(bytes(os.fstat(content.fileno()).st_size))
+        content.flush()
+        os.fsync(content.fileno())
 
 
 def _copy_checked(source: str, target: Path, key: FileKey | None) -> None:

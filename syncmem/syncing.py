@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Self, Unpack
 
 from syncmem import files, statements
-from syncmem.errors import Busy, InvalidInput, NotFound, Revoked, Unreachable
+from syncmem.errors import Busy, InvalidInput, NotFound, Revoked, SyncmemError, Unreachable, Wiped
 from syncmem.opened import Opened, Opening
 from syncmem.private import FILE_MODE
 from syncmem.replica.catalog import VAULT, Slot
@@ -303,7 +303,7 @@ class Syncing(Opened):
 
         Raises:
             InvalidInput: there is no vault yet, or no mailbox.
-            Revoked: this device was removed from the vault.
+            Revoked: this device was removed from the vault. Wiped: and told to delete its memory, which it did.
             Busy: another process of this device is syncing.
         """
         try:
@@ -312,11 +312,26 @@ class Syncing(Opened):
         except Revoked as error:
             if not self._syncer.told_to_wipe():
                 raise
-            self.close()
-            files.wipe(self._path)
-            raise Revoked("this device was removed and told to delete its memory, which it did") from error
+            raise self._wiped() from error
         with self._looking():
             return self._report(results)
+
+    def _wiped(self) -> Wiped:
+        """Delete this memory, its keys and its backups beside it; what to say of that."""
+        kept = []
+        try:
+            entry = self._replica.side.forget()
+        except SyncmemError as error:
+            entry = None
+            kept.append(f"the keyring's entry ({error})")
+        self.close()
+        done = files.wipe(self._path)
+        gone = ", ".join([*done.deleted, *([f"the keyring's entry {entry!r}"] if entry else [])])
+        left = "; ".join([*kept, *done.left])
+        rest = (
+            f"these could not be: {left}; delete them by hand" if left else "delete by hand what was copied elsewhere"
+        )
+        return Wiped(f"this device was removed and told to delete its memory, which it did ({gone}); {rest}")
 
     def status(self) -> Status:
         """What is verified, pending, held or refused; see :class:`~syncmem.standing.Status`."""

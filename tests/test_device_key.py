@@ -14,7 +14,7 @@ from keyring.backend import KeyringBackend  # noqa: E402
 from keyring.backends import fail, null  # noqa: E402
 from keyring.errors import KeyringLocked, PasswordDeleteError  # noqa: E402
 
-from syncmem import Environment, FileError, KeyUnreadable, Memory, NoKeyring, restore  # noqa: E402
+from syncmem import Environment, FileError, KeyUnreadable, Memory, NoKeyring, Wiped, restore  # noqa: E402
 from syncmem.environment import KEYRING_SERVICE, SystemDisk, SystemKeyring  # noqa: E402
 
 
@@ -276,3 +276,39 @@ def test_a_disk_that_is_full_leaves_the_key_where_it_was(tmp_path: Path, session
         Memory(tmp_path / "a.db", keyring=True, environment=Environment(disk=disk))
     with Memory(tmp_path / "a.db") as memory:
         assert (memory.device, seed_of(memory), where(memory)) == (device, seed, "side file")
+
+
+# -- a wipe ----------------------------------------------------------------------------------------------
+
+
+def lost(tmp_path: Path) -> Memory:
+    """A device with its key in the keyring that has been told to wipe, but has not heard of it yet."""
+    (tmp_path / "box").mkdir()
+    address = f"folder:{tmp_path / 'box'}"
+    with Memory(tmp_path / "laptop.db") as laptop:
+        phrase = laptop.create_vault("laptop")
+        laptop.add_mailbox(address)
+        laptop.sync()
+        phone = Memory.recover(tmp_path / "phone.db", phrase, address, name="phone", keyring=True)
+        phone.sync()
+        laptop.sync()
+        laptop.revoke("phone", wipe=True)
+        laptop.sync()
+    return phone
+
+
+def test_a_wipe_deletes_the_entry_in_the_keyring(tmp_path: Path, session: Session) -> None:
+    phone = lost(tmp_path)
+    assert len(session.entries) == 1
+    with pytest.raises(Wiped, match="the keyring's entry 'device "):
+        phone.sync()
+    assert session.entries == {}
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith("phone")]
+
+
+def test_a_wipe_with_a_locked_keyring_deletes_the_rest_and_says_what_is_left(tmp_path: Path, session: Session) -> None:
+    phone = lost(tmp_path)
+    session.locked = True
+    with pytest.raises(Wiped, match="could not be: the keyring's entry .*; delete them by hand"):
+        phone.sync()
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith("phone")]
