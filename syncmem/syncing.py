@@ -328,9 +328,7 @@ class Syncing(Opened):
         done = files.wipe(self._path)
         gone = ", ".join([*done.deleted, *([f"the keyring's entry {entry!r}"] if entry else [])])
         left = "; ".join([*kept, *done.left])
-        rest = (
-            f"these could not be: {left}; delete them by hand" if left else "delete by hand what was copied elsewhere"
-        )
+        rest = f"these could not be: {left}; delete them by hand" if left else "delete what was copied elsewhere"
         return Wiped(f"this device was removed and told to delete its memory, which it did ({gone}); {rest}")
 
     def status(self) -> Status:

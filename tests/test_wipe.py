@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -117,19 +116,3 @@ def test_only_files_that_are_named_as_we_name_them_are_ours(tmp_path: Path) -> N
     (tmp_path / "a.db.backups").mkdir()
     assert sorted(path.name for path in ours(str(tmp_path / "a.db"))) == sorted(mine)
     assert ours(str(tmp_path / "a.db"))[0].name == "a.db"
-
-
-def test_a_copied_file_is_told_as_well(tmp_path: Path) -> None:
-    laptop, path = vault_of_two(tmp_path)
-    told_to_wipe(laptop)
-    laptop.close()
-    (tmp_path / "kept").mkdir()
-    for suffix in ("", ".device"):
-        shutil.copyfile(f"{path}{suffix}", tmp_path / "kept" / f"a.db{suffix}")
-    with Memory(path) as phone, pytest.raises(Wiped):
-        phone.sync()
-    with Memory(tmp_path / "kept" / "a.db") as copy:
-        from syncmem import Revoked
-
-        with pytest.raises(Revoked):
-            copy.sync()

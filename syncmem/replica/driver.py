@@ -168,7 +168,8 @@ def connect(
     """
     if key is not None and driver().cipher is None:
         raise InvalidInput(
-            f"{driver().name} {driver().version} cannot encrypt; install SQLCipher: pip install 'syncmem[cipher]'"
+            f"{driver().name} {driver().version} cannot encrypt; install SQLCipher 4.19 (sqlcipher3 0.6.4) or later: "
+            "pip install 'syncmem[cipher]'"
         )
     address = _uri(path, "ro" if read_only else "rwc")
     if not read_only and _left_behind(path):
