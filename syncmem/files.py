@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, TypeVar
 
+from syncmem.environment import Environment
 from syncmem.errors import FileError, InvalidInput, NotAReplica
 from syncmem.private import open_new
 from syncmem.replica import driver, schema
 from syncmem.replica.cipher import FileKey, file_key
 from syncmem.replica.connection import opened, translated
-from syncmem.replica.side import SUFFIX
+from syncmem.replica.side import SUFFIX, resealing
 
 T = TypeVar("T")
 LOCK_SUFFIX: Final = ".sync"  # of the file by which one process of a device syncs at a time
@@ -84,16 +85,19 @@ def restore(
     *,
     overwrite: bool = False,
     key: bytes | str | None = None,
+    old_key: bytes | str | None = None,
 ) -> None:
     """Make a replica from a backup.
 
     The restored replica writes as a new incarnation, so nothing that the old one wrote is written over
     anywhere; what it had written since the backup returns from its other devices.  An encrypted backup is
-    opened with its ``key``, and the replica has the same.
+    opened with its ``key``, and the replica has the same.  Where a memory is replaced that had another key, its
+    ``old_key`` lets it go on as the same device (a plain one needs none).
 
     Raises:
         InvalidInput: ``path`` exists and ``overwrite`` is not set (the old file is then kept as ``<path>.replaced``).
         NotAReplica: the backup is not one. WrongKey: it does not open with this key, or is not encrypted.
+        KeyUnreadable: the replaced device's key cannot be read.
     """
     source, target = Path(backup_path), Path(path)
     if not source.is_file():
@@ -101,10 +105,12 @@ def restore(
     if target.exists() and not overwrite:
         raise InvalidInput(f"{target} exists already; choose another path, or pass overwrite=True")
     temporary = _temporary(target)
+    seal_anew = resealing(str(target), Environment(), old=file_key(old_key), new=file_key(key))
     try:
         _copy_checked(str(source), temporary, file_key(key))
         _put_aside(target)
         os.replace(temporary, target)
+        seal_anew()
     except OSError as error:
         raise FileError(f"{target} cannot be written ({error.strerror}); check the folder and the space") from error
     finally:
@@ -125,7 +131,7 @@ def wipe(path: str) -> Wipe:
     The content is overwritten first, as far as the disk obeys.  One file that resists keeps no other.
     """
     deleted, left = [], []
-    for file in ours(path):
+    for file in dict.fromkeys([*ours(path), *ours(os.path.realpath(path))]):  # SQLite puts its own beside the target
         try:
             _overwrite(file)
             file.unlink()

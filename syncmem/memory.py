@@ -14,14 +14,14 @@ have the same file open; after any exception nothing has changed.
 from __future__ import annotations
 
 import os
-from typing import Unpack
+from datetime import tzinfo
 
 from syncmem.asking import Asking
 from syncmem.codec import unpack
 from syncmem.doctor import examine
+from syncmem.environment import Environment
 from syncmem.forgetting import Forgetting
 from syncmem.meeting import Meeting
-from syncmem.opened import Opening
 from syncmem.replica.connection import WAIT_SECONDS
 from syncmem.results import Doctor, Notice
 from syncmem.syncing import Syncing
@@ -54,10 +54,22 @@ class Memory(TakingBack, Forgetting, Asking, Meeting, Syncing):
         self,
         path: str | os.PathLike[str],
         *,
+        key: bytes | str | None = None,
+        keyring: bool = False,
+        allow_cloud_folder: bool = False,
+        zone: str | tzinfo | None = None,
+        environment: Environment | None = None,
         wait_seconds: float = WAIT_SECONDS,
-        **opening: Unpack[Opening],
     ) -> None:
-        super().__init__(path, wait_seconds=wait_seconds, **opening)
+        super().__init__(
+            path,
+            key=key,
+            keyring=keyring,
+            allow_cloud_folder=allow_cloud_folder,
+            zone=zone,
+            environment=environment,
+            wait_seconds=wait_seconds,
+        )
         self._watch = Watch(self._changes_since, self._latest)
 
     def close(self) -> None:

@@ -16,6 +16,7 @@ from keyring.errors import KeyringLocked, PasswordDeleteError  # noqa: E402
 
 from syncmem import Environment, FileError, KeyUnreadable, Memory, NoKeyring, Wiped, restore  # noqa: E402
 from syncmem.environment import KEYRING_SERVICE, SystemDisk, SystemKeyring  # noqa: E402
+from syncmem.replica.driver import driver  # noqa: E402
 
 
 class Session(KeyringBackend):
@@ -168,6 +169,18 @@ def test_a_copy_where_the_keyring_has_no_such_entry_says_so_and_is_a_new_device_
     assert session.entries == {}
     (tmp_path / "a.db.device").rename(tmp_path / "kept")
     assert begun(tmp_path / "a.db")[0] != device
+
+
+@pytest.mark.skipif(driver().cipher is None, reason="needs SQLCipher: pip install 'syncmem[cipher]'")
+def test_a_key_in_the_keyring_stays_there_when_the_memory_is_encrypted(tmp_path: Path, session: Session) -> None:
+    with Memory(tmp_path / "a.db", keyring=True) as memory:
+        memory.remember("ana", "language", "English")
+        device, seed = memory.device, seed_of(memory)
+        memory.backup(tmp_path / "copy.db", key="secret")
+    restore(tmp_path / "copy.db", tmp_path / "a.db", overwrite=True, key="secret")
+    with Memory(tmp_path / "a.db", key="secret") as memory:
+        memory.remember("ana", "language", "German")
+        assert (memory.device, seed_of(memory), where(memory)) == (device, seed, "keyring")
 
 
 # -- a failed read is never an absence -------------------------------------------------------------------

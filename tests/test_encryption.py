@@ -278,6 +278,36 @@ def test_a_backup_makes_an_encrypted_memory_of_a_plain_one_and_past_beliefs_stay
         assert memory.device != plain.device
 
 
+@pytest.mark.parametrize(("old", "new"), [(None, KEY), (KEY, "another"), ("another", KEY), (KEY, KEY)])
+def test_a_memory_gets_another_key_in_its_place_and_stays_the_same_device(
+    tmp_path: Path, old: bytes | str | None, new: bytes | str
+) -> None:
+    path, copy = tmp_path / "a.db", tmp_path / "copy.db"
+    with Memory(path, key=old) as memory:
+        memory.create_vault("laptop")
+        memory.remember("ana", "pet", CANARY)
+        device, seed = memory.device, memory._replica.identity.private
+        memory.backup(copy, key=new)
+    restore(copy, path, overwrite=True, key=new, old_key=old)
+    with Memory(path, key=new) as memory:
+        memory.remember("ana", "car", "Polo")
+        assert (memory.device, memory._replica.identity.private, canary_of(memory)) == (device, seed, CANARY)
+        assert memory.devices()[0].incarnations == 2
+        assert seed not in (tmp_path / "a.db.device").read_bytes()
+    (tmp_path / "a.db.replaced").unlink()
+    assert_nothing_in_clear(tmp_path)
+
+
+def test_a_restore_with_a_wrong_old_key_changes_nothing(tmp_path: Path) -> None:
+    with Memory(tmp_path / "a.db", key=KEY) as memory:
+        memory.remember("ana", "pet", CANARY)
+        memory.backup(tmp_path / "copy.db", key="another")
+    before = contents(tmp_path)
+    with pytest.raises(KeyUnreadable, match="another key"):
+        restore(tmp_path / "copy.db", tmp_path / "a.db", overwrite=True, key="another", old_key=OTHER)
+    assert contents(tmp_path) == before
+
+
 def test_a_copied_folder_is_another_device_and_a_lost_side_file_is_no_disaster(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     with Memory(tmp_path / "one" / "a.db", key=KEY) as first:

@@ -89,6 +89,16 @@ def test_what_is_overwritten_is_not_in_a_second_name_of_the_file_either(tmp_path
     assert (tmp_path / "second name").read_bytes().strip(b"\0") == b""
 
 
+def test_a_memory_behind_a_link_is_deleted_where_it_is(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "a.db").symlink_to(tmp_path / "disk" / "real.db")
+    with Memory(tmp_path / "a.db") as memory:
+        memory.remember("ana", "pet", CANARY)
+    (tmp_path / "disk" / "real.db-wal").write_bytes(CANARY.encode())
+    wipe(str(tmp_path / "a.db"))
+    assert [path for path in tmp_path.rglob("*") if path.name != "disk"] == []
+
+
 def test_a_file_that_resists_keeps_no_other_and_is_named(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     with Memory(path) as memory:

@@ -130,16 +130,23 @@ def backup(session: Session, copy: str, encrypt: str | None) -> None:
 @verb("restore")
 @click.argument("copy", type=EXISTING)
 @click.option("--overwrite", is_flag=True, help="Replace a memory that is there; it is kept as PATH.replaced.")
-def restore(session: Session, copy: str, overwrite: bool) -> None:
+@click.option("--old-key-file", metavar="FILE", help="The key of the replaced memory, if another.", type=ANY_FILE)
+def restore(session: Session, copy: str, overwrite: bool, old_key_file: str | None) -> None:
     """Make the memory from a backup.
 
     It writes as a new device from then on, so nothing that the old one wrote is written over anywhere.
     """
     from syncmem import files
 
+    replaced = f"{session.db}.replaced" if Path(session.db).exists() else None
+    keys = {"key": key_in(session.key), "old_key": key_in(old_key_file)}
     with progress(session, "Restoring"):
-        files.restore(copy, session.db, overwrite=overwrite, key=key_in(session.key))
-    session.show({"path": session.db, "from": copy}, lambda: f"The memory in {session.db} is what {copy} held.")
+        files.restore(copy, session.db, overwrite=overwrite, **keys)
+    rest = f" What it was is kept in {replaced}, as it was: delete it when it is not needed." if replaced else ""
+    session.show(
+        {"path": session.db, "from": copy, "replaced": replaced},
+        lambda: f"The memory in {session.db} is what {copy} held.{rest}",
+    )
 
 
 @verb("rebuild")

@@ -240,7 +240,8 @@ def encrypt(connection: Connection, path: str, key: FileKey) -> None:
 
 def _left_behind(path: str) -> bool:
     """Whether something beside the file is to be recovered, which the last to close the file would write into it."""
-    return path != MEMORY and any(os.path.exists(f"{path}{suffix}") for suffix in ("-wal", "-journal"))
+    real = os.path.realpath(path)
+    return path != MEMORY and any(os.path.exists(f"{real}{suffix}") for suffix in ("-wal", "-journal"))
 
 
 def _look_first(path: str, key: FileKey | None) -> None:

@@ -8,6 +8,7 @@ understood is an error, and so is a keyring that does not give what the side fil
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -131,18 +132,29 @@ class SideFile:
 
     # -- sealing ------------------------------------------------------------------------------------
 
-    def _content(self) -> list[Any] | None:
-        """The parts of the side file in clear."""
+    def is_sealed(self) -> bool | None:
+        """Whether the side file is sealed; None where there is none."""
+        parts = self._parts()
+        return None if parts is None else parts[0] == _SEALED
+
+    def _parts(self) -> list[Any] | None:
+        """The side file as it lies there."""
         try:
             data = self._environment.disk.read(self.path) if self.path else None
+            return None if data is None else list(unpack(data))
         except OSError as error:
             raise self._unreadable(f"cannot be read ({error.strerror})") from error
-        if data is None:
+        except (NotCanonical, ValueError, TypeError) as error:
+            raise self._unreadable("is damaged, or of a newer syncmem") from error
+
+    def _content(self) -> list[Any] | None:
+        """The parts of the side file in clear."""
+        parts = self._parts()
+        if parts is None:
             return None
         try:
-            parts = unpack(data)
             if self._key is None and parts[0] == _PLAIN:
-                return list(parts)
+                return parts
             if self._key is not None and parts[0] == _SEALED:
                 _, self._salt, sealed = parts
                 return list(unpack(unseal_at_rest(_stretched(self._key, parts[1]), sealed)))
@@ -162,6 +174,25 @@ class SideFile:
 
     def _unreadable(self, why: str) -> KeyUnreadable:
         return KeyUnreadable(f"{self.path}, which holds this device's key, {why}; put back the right one, {_AWAY}")
+
+
+def resealing(
+    database: str, environment: Environment, *, old: FileKey | None, new: FileKey | None
+) -> Callable[[], None]:
+    """Read the side file of a database that is about to be replaced; the call writes it for the new one's key.
+
+    A sealed one whose old key is not given is left: it is the same key, or the next opening says that it is not.
+
+    Raises:
+        KeyUnreadable: it cannot be read with the old key.
+    """
+    is_sealed = SideFile(database, environment, None, keyring=False).is_sealed()
+    if old == new or is_sealed is None or (is_sealed and old is None) or (not is_sealed and new is None):
+        return lambda: None
+    before = SideFile(database, environment, old if is_sealed else None, keyring=False)
+    side = before.read()
+    after = SideFile(database, environment, new, keyring=before.in_keyring)
+    return lambda: None if side is None else after.write(side)
 
 
 @lru_cache(maxsize=4)
