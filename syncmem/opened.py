@@ -56,8 +56,8 @@ class Opened:
         if zone is not None:
             find_zone(zone)  # refuse an unknown zone now, not at the first date
         self._path = os.fspath(path)
-        if not isinstance(self._path, str) or not self._path:
-            raise InvalidInput("the path of a replica is text; pass a file name or ':memory:'")
+        if not isinstance(self._path, str) or not self._path or "\0" in self._path:
+            raise InvalidInput("the path of a replica is text without NUL; pass a file name or ':memory:'")
         if not allow_cloud_folder and self._path != MEMORY:
             _refuse_cloud_folder(self._path)
         self._environment = environment or Environment()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from syncmem import FileError, Memory
+from syncmem import FileError, InvalidInput, Memory
 from syncmem.cloud import ENTRIES_MAX, MARKERS, PATHS, service_of
 
 FOLDERS = {  # a folder as the service makes it, by the row of the table that knows it
@@ -94,6 +94,13 @@ def test_a_relative_path_is_taken_from_the_current_folder(tmp_path: Path, monkey
 def test_a_folder_that_only_sounds_alike_is_fine(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir(parents=True)
     assert service_of(tmp_path / name / "a.db") is None
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_a_path_that_no_system_takes_is_refused_in_words(tmp_path: Path, allowed: bool) -> None:
+    with pytest.raises(InvalidInput, match="NUL"):
+        Memory(f"{tmp_path}/a\0.db", allow_cloud_folder=allowed)
+    assert os.listdir(tmp_path) == []
 
 
 def test_a_file_that_is_called_like_a_service_is_fine(tmp_path: Path) -> None:

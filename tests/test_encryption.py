@@ -324,6 +324,25 @@ def test_a_copied_folder_is_another_device_and_a_lost_side_file_is_no_disaster(t
         assert first.device != device
 
 
+def test_an_old_file_put_back_over_a_newer_one_writes_on_in_a_new_life(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with Memory(path, key=KEY) as memory:
+        memory.remember("ana", "language", "English")
+    old = path.read_bytes()
+    with Memory(path, key=KEY) as memory, Memory(tmp_path / "b.db", key=OTHER) as other:
+        memory.remember("ana", "language", "Portuguese")
+        other.merge(memory)
+    path.write_bytes(old)  # the same file number: only the sealed side file tells
+    with Memory(path, key=KEY) as memory, Memory(tmp_path / "b.db", key=OTHER) as other:
+        memory.remember("ana", "language", "German")
+        assert memory.devices()[0].incarnations == 2
+        memory.merge(other)
+        other.merge(memory)
+        memory.merge(other)
+        assert memory.belief_digest() == other.belief_digest()
+        assert len(memory.beliefs("ana", "language")) == 3
+
+
 def test_a_side_file_under_another_key_stops_and_says_so(tmp_path: Path) -> None:
     for name, key in (("a.db", KEY), ("b.db", OTHER), ("c.db", None)):
         with Memory(tmp_path / name, key=key) as memory:
