@@ -20,9 +20,11 @@ from syncmem.errors import (
     FileError,
     Forked,
     InvalidInput,
+    KeyUnreadable,
     MailboxError,
     MailboxRefused,
     NewerFile,
+    NoKeyring,
     NotAReplica,
     NotCanonical,
     NotFound,
@@ -34,6 +36,8 @@ from syncmem.errors import (
     SyncmemError,
     Unreachable,
     Unreadable,
+    Wiped,
+    WrongKey,
 )
 from syncmem.files import restore
 from syncmem.meeting import DeviceInfo
@@ -93,6 +97,7 @@ __all__ = [
     "HistoryEntry",
     "InvalidInput",
     "Invitation",
+    "KeyUnreadable",
     "MailboxError",
     "MailboxRefused",
     "MailboxStatus",
@@ -101,6 +106,7 @@ __all__ = [
     "Memory",
     "MergeReport",
     "NewerFile",
+    "NoKeyring",
     "NotAReplica",
     "NotCanonical",
     "NotFound",
@@ -121,6 +127,8 @@ __all__ = [
     "Timeline",
     "Unreachable",
     "Unreadable",
+    "Wiped",
+    "WrongKey",
     "restore",
 ]
 

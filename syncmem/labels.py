@@ -42,3 +42,4 @@ JOINING: Final = b"syncmem/v1/joining\0"  # the new device's request
 ADMISSION: Final = b"syncmem/v1/admission\0"  # the answer to it
 RECOVERY: Final = b"syncmem/v1/recovery\0"  # the meeting place of the paper member
 SUBJECT: Final = b"syncmem/v1/subject\0"  # names of erased entities
+AT_REST: Final = b"syncmem/v1/rest\0"  # the side file of an encrypted database

@@ -39,23 +39,42 @@ class Memory(TakingBack, Forgetting, Asking, Meeting, Syncing):
 
     Args:
         path: the file, made if it is missing; ":memory:" for none. Beside it lies ``<path>.device``.
+        key: 32 bytes or a passphrase, with which the file is encrypted from its beginning; needs the extra
+            ``syncmem[cipher]``. None: the file is not encrypted.
+        keyring: keep this device's own key in the system's keyring, not beside the file, if there is one (extra
+            ``syncmem[keyring]``; :meth:`doctor` says where it is). Once there it is found there without this.
+        allow_cloud_folder: open it even in a folder that Dropbox, iCloud Drive, OneDrive, Google Drive, Syncthing,
+            Nextcloud or ownCloud copies, which can corrupt it. A mailbox "folder:PATH" belongs there instead.
         zone: the IANA zone of dates and naive times; without one they are refused unless each call names it.
         environment: clock, randomness and disk; for tests and simulations.
         wait_seconds: how long a write waits for other processes before it raises Busy.
 
     Raises:
         NotAReplica, NewerFile, ReadOnlyFile, FileError: the file cannot be used; it was not changed.
+        WrongKey: it is encrypted and does not open with this key or without one, or is not encrypted.
+        KeyUnreadable: this device has a key, and the side file or the keyring does not give it.
     """
 
     def __init__(
         self,
         path: str | os.PathLike[str],
         *,
+        key: bytes | str | None = None,
+        keyring: bool = False,
+        allow_cloud_folder: bool = False,
         zone: str | tzinfo | None = None,
         environment: Environment | None = None,
         wait_seconds: float = WAIT_SECONDS,
     ) -> None:
-        super().__init__(path, zone=zone, environment=environment, wait_seconds=wait_seconds)
+        super().__init__(
+            path,
+            key=key,
+            keyring=keyring,
+            allow_cloud_folder=allow_cloud_folder,
+            zone=zone,
+            environment=environment,
+            wait_seconds=wait_seconds,
+        )
         self._watch = Watch(self._changes_since, self._latest)
         self._running: list[BackgroundSync] = []
 

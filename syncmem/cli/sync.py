@@ -81,7 +81,8 @@ def join(session: Session, code: str, name: str | None, mailbox: str | None, sec
     """Join the vault whose device shows CODE, and sync."""
     from syncmem.memory import Memory
 
-    joined = Memory.join(session.db, code, name=name, mailbox=mailbox, wait_seconds=seconds, zone=session.zone_name)
+    opening = session.opening(session.key)
+    joined = Memory.join(session.db, code, name=name, mailbox=mailbox, wait_seconds=seconds, **opening)
     with joined as memory:
         report = memory.sync()
     session.show(report.to_dict(), lambda: f"Joined. {_summary(report)}")
@@ -95,7 +96,7 @@ def recover(session: Session, mailbox: str, name: str | None) -> None:
     from syncmem.memory import Memory
 
     phrase = click.prompt("Recovery phrase", err=True, hide_input=is_terminal("stdin"))
-    with Memory.recover(session.db, phrase, mailbox, name=name, zone=session.zone_name) as memory:
+    with Memory.recover(session.db, phrase, mailbox, name=name, **session.opening(session.key)) as memory:
         report = memory.sync()
     session.show(report.to_dict(), lambda: f"Recovered. {_summary(report)}")
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from syncmem.errors import Busy, Damaged, DiskFull, FileError, NewerFile, ReadOnlyFile
+from syncmem.private import make_folder
 from syncmem.replica.driver import PAGE_BYTES, Connection, connect, dbapi
 
 FILE_NAME: Final = "relay.db"
@@ -48,7 +49,7 @@ class StoreFile:
         self._path = folder / FILE_NAME
         self._lock = threading.Lock()
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             with in_words():
                 self.db = connect(str(self._path), admit=_alone)
                 self._prepare(schema, bytes_max)

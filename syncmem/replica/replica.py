@@ -23,6 +23,7 @@ from syncmem.replica import rebuilding, schema
 from syncmem.replica.bundle import batches, frames
 from syncmem.replica.catalog import Catalog
 from syncmem.replica.chain import Log
+from syncmem.replica.cipher import FileKey
 from syncmem.replica.clocks import Clocks
 from syncmem.replica.connection import WAIT_SECONDS, Database
 from syncmem.replica.cuts import Cuts
@@ -58,10 +59,12 @@ class Replica:
         environment: Environment,
         public_key: Callable[[bytes], bytes],
         *,
+        key: FileKey | None = None,
+        keyring: bool = False,
         wait_seconds: float = WAIT_SECONDS,
     ) -> None:
         self.environment = environment
-        self.db = Database(path, environment, wait_seconds=wait_seconds, admit=schema.admit)
+        self.db = Database(path, environment, key=key, wait_seconds=wait_seconds, admit=schema.admit)
         try:
             if schema.version(self.db.raw) != schema.SCHEMA_VERSION:
                 with self.db.transaction():
@@ -79,7 +82,8 @@ class Replica:
             self.scrubber = Scrubber(self.db)
             self._seen = self.db.data_version()
             self._forget()
-            self._identities = Identities(self.db, self.logs, environment, public_key)
+            self._identities = Identities(self.db, self.logs, environment, public_key, keyring=keyring)
+            self.side = self._identities.side
             self._identity = self._identities.current()
             self._file = environment.disk.identity(path)
             self.scrubber.scrub()

@@ -94,3 +94,10 @@ def test_doctor_tells_facts_and_problems(shell: Shell) -> None:
     printed = shell.text("doctor")
     assert "wal safe" in printed and "continuous yes" in printed
     assert "problem: predicate 'speaks' is not defined" in printed
+
+
+def test_a_folder_that_a_service_copies_is_refused_and_opened_on_demand(empty: Shell) -> None:
+    (empty.folder / "Dropbox").mkdir()
+    refused = empty.run("init", "--db", "Dropbox/a.db")
+    assert (refused.code, "--allow-cloud-folder" in refused.err, "folder:PATH" in refused.err) == (1, True, True)
+    assert "new memory" in empty.text("init", "--db", "Dropbox/a.db", "--allow-cloud-folder")
