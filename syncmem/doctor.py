@@ -104,6 +104,7 @@ def _keys(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
         "encrypted": replica.db.key is not None,
         "device_key": "keyring" if side.in_keyring else "side file" if side.path else "memory",
         "side_file": side.path,
+        "no_keyring": side.no_keyring,
     }
     if side.no_keyring is not None:
         problems.append(f"this device's key is kept in {side.path}: {side.no_keyring}")

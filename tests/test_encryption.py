@@ -197,6 +197,34 @@ class left_so:
             self.memory.close()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
+def test_a_wrong_key_after_a_crash_without_write_ahead_logging_loses_nothing(tmp_path: Path) -> None:
+    program = f"""
+import os, signal
+from dataclasses import replace
+from syncmem import Memory
+from syncmem.replica import driver
+affected = replace(driver.driver(), wal_safe=False)
+driver.driver = lambda: affected
+memory = Memory({str(tmp_path / "a.db")!r}, key=bytes(range(32)))
+memory.remember("ana", "pet", {CANARY!r})
+memory._replica.db.execute("PRAGMA cache_size = 5")  # so that pages of the open transaction reach the file
+with memory.transaction():
+    for number in range(1000):
+        memory.remember(f"thing {{number}}", "state", "solid" * 40)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == -signal.SIGKILL
+    assert (tmp_path / "a.db-journal").stat().st_size > 0
+    assert_nothing_in_clear(tmp_path)
+    for wrong in (OTHER, None):
+        with pytest.raises(WrongKey):
+            Memory(tmp_path / "a.db", key=wrong)
+    with Memory(tmp_path / "a.db", key=KEY) as memory:
+        assert (canary_of(memory), memory.entities()) == (CANARY, ["ana"])
+        assert not [problem for problem in memory.doctor(full=True).problems if "pet" not in problem]
+
+
 def test_a_wrong_key_is_not_told_apart_by_what_it_prints(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     Memory(tmp_path / "a.db", key=KEY).close()
     with pytest.raises(WrongKey) as refused:

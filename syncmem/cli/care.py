@@ -53,7 +53,9 @@ def _begun(session: Session, data: Any, made: bool, keyring: bool) -> str:
     if made:
         lines.append(f"Its key is in {session.key}: keep a copy elsewhere, nothing opens the memory without it.")
     if keyring:
-        lines.append(f"The key of this device is kept in: {data['keys']['device_key']}.")
+        keys = data["keys"]
+        why = f" {keys['side_file']}: {keys['no_keyring']}" if keys["no_keyring"] else ""
+        lines.append(f"The key of this device is kept in the {keys['device_key']}{why}.")
     return "\n".join(lines)
 
 

@@ -8,7 +8,8 @@ Rules:
 * What the library can do is found by its version and by trying, never by the package's name.
 * Write-ahead logging is used only where it is sound (:func:`wal_is_safe`); elsewhere a rollback
   journal with the strictest synchronisation gives the same promises at about three times the price.
-* A file that is refused (no database, or the key does not fit) is not changed, whatever was left beside it.
+* A file that is refused (no database, or the key does not fit) is not changed, whatever write-ahead log was left
+  beside it.  A rollback journal that a crash left is played back, as every opening does: that needs no key.
 * Nothing waits here: a lock that another process holds is an error at once, and the caller's to retry.
 
 A process whose library is *not* safe follows into write-ahead logging when a safe one turns the file
