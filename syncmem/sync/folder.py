@@ -142,11 +142,12 @@ class Folder:
         """Mark a blob as dropped, which keeps its place taken; then remove it with all copies beside it."""
         path, mark = path_of(box, name), path_of(box, name, "dropped")
         try:
+            copies = copies_of(path)
             if not mark.exists():
-                if not path.is_file():
+                if not copies:
                     return False
                 self._write(mark, b"")
-            for copy in copies_of(path):
+            for copy in copies:
                 self._environment.disk.remove(str(copy))
         except OSError:
             return False  # to be asked again

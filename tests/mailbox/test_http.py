@@ -87,7 +87,7 @@ def test_what_is_not_the_answer_of_a_relay_is_told_with_the_next_step(
     with Scripted(answer) as server, contextlib.closing(box_at(server.address)) as box:
         with pytest.raises(kind, match=words) as caught:
             ask(box, KEY)
-        assert isinstance(caught.value, OverQuota) == (kind is OverQuota)
+        assert type(caught.value) is kind
         assert "\x1b" not in str(caught.value)
         assert len(server.requests) == tries
 
