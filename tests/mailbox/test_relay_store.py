@@ -111,7 +111,7 @@ def test_a_full_store_takes_nothing_more_and_can_still_be_read_and_emptied(tmp_p
 
 
 def test_room_is_left_on_the_disk_so_that_forgetting_works(tmp_path: Path) -> None:
-    all_of_it = shutil.disk_usage(tmp_path).free
+    all_of_it = shutil.disk_usage(tmp_path).total
     with running(tmp_path, Limits(free_bytes_min=all_of_it)) as relay:
         answer = ask_at(relay.address, new_key(), Put(ONE, 1, b"x"))
         assert answer.results[0].outcome == Outcome.OVER_QUOTA
