@@ -29,7 +29,8 @@ _READING: Final = os.O_RDONLY | sum(getattr(os, flag, 0) for flag in ("O_NOFOLLO
 
 @dataclass(slots=True)
 class Seen:
-    """What was found: blobs with their sizes, the names of dropped ones, and whether all could be looked at."""
+    """What was found: blobs with their sizes (0: empty, or not looked up), the names of dropped ones, and whether all
+    could be looked at."""
 
     blobs: dict[BlobName, int] = field(default_factory=dict)
     dropped: set[BlobName] = field(default_factory=set)
@@ -67,25 +68,25 @@ def look(box: Path, stream: bytes, after: int) -> Seen:
         return seen
     for segment in segments:
         if int(segment) >= after // SEGMENT:
-            look_into(folder / segment, stream, seen)
+            look_into(folder / segment, stream, seen, after)
     return seen
 
 
-def look_into(segment: Path, stream: bytes, seen: Seen) -> None:
-    """Add what one sub-folder holds."""
+def look_into(segment: Path, stream: bytes, seen: Seen, after: int) -> None:
+    """Add what one sub-folder holds; sizes are looked up only behind place ``after``, because that costs."""
     try:
         found = entries(segment, _FILE)
     except OSError:
         seen.whole = False
         return
     for entry in found:
-        size = _size(entry)
-        if size is not None:
-            name = BlobName(stream, int(entry.name[:12]), bytes.fromhex(entry.name[13:45]))
-            if entry.name.endswith(".dropped"):
-                seen.dropped.add(name)
-            else:
-                seen.blobs[name] = size
+        name = BlobName(stream, int(entry.name[:12]), bytes.fromhex(entry.name[13:45]))
+        if not _is_plain(entry):
+            continue
+        if entry.name.endswith(".dropped"):
+            seen.dropped.add(name)
+        else:
+            seen.blobs[name] = _size(entry) if name.counter > after else 0
 
 
 def read(path: Path) -> bytes | None:
@@ -130,10 +131,16 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _size(entry: os.DirEntry[str]) -> int | None:
-    """None for what is no plain file, or vanished meanwhile."""
+def _is_plain(entry: os.DirEntry[str]) -> bool:
     try:
-        status = entry.stat(follow_symlinks=False)
+        return entry.is_file(follow_symlinks=False)
     except OSError:
-        return None
-    return status.st_size if stat.S_ISREG(status.st_mode) else None
+        return False
+
+
+def _size(entry: os.DirEntry[str]) -> int:
+    """In bytes; 0 for what vanished meanwhile."""
+    try:
+        return entry.stat(follow_symlinks=False).st_size
+    except OSError:
+        return 0

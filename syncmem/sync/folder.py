@@ -25,6 +25,7 @@ from syncmem.errors import MailboxRefused, OverQuota, Unreachable
 from syncmem.sync.blob_files import Seen, copies_of, entries, look, look_into, path_of, read, streams_in
 from syncmem.wire.mailbox import (
     CONFLICT,
+    COUNTER_MAX,
     EPOCH_BYTES,
     INLINE_BYTES_MAX,
     LISTED_MAX,
@@ -103,7 +104,7 @@ class Folder:
         path = path_of(box, name)
         if path.parent not in looked:
             looked[path.parent] = Seen()
-            look_into(path.parent, name.stream, looked[path.parent])
+            look_into(path.parent, name.stream, looked[path.parent], COUNTER_MAX)
         seen = looked[path.parent]
         if any(other.counter == name.counter and other != name for other in (*seen.blobs, *seen.dropped)):
             return PutResult(Outcome.CONFLICT, CONFLICT)
@@ -142,11 +143,12 @@ class Folder:
         """Mark a blob as dropped, which keeps its place taken; then remove it with all copies beside it."""
         path, mark = path_of(box, name), path_of(box, name, "dropped")
         try:
+            copies = copies_of(path)
             if not mark.exists():
-                if not path.is_file():
+                if not copies:
                     return False
                 self._write(mark, b"")
-            for copy in copies_of(path):
+            for copy in copies:
                 self._environment.disk.remove(str(copy))
         except OSError:
             return False  # to be asked again

@@ -25,7 +25,7 @@ from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Final, TypeVar
 
 from syncmem.environment import Environment
-from syncmem.errors import InvalidInput, MailboxError, NotCanonical, Unreachable
+from syncmem.errors import InvalidInput, NotCanonical, Unreachable
 from syncmem.sync.http_answers import Again, Answering
 from syncmem.wire.mailbox import Answer, BlobName, Drop, Exchange, digest
 from syncmem.wire.messages import CONTENT_TYPE, drop_bytes, exchange_bytes, get_bytes, read_answer, read_dropped
@@ -138,11 +138,11 @@ class _Tries:
         self._environment = environment
         self._made = 0
 
-    def wait_or_raise(self, error: MailboxError) -> None:
+    def wait_or_raise(self, error: Again) -> None:
         """Between half and all of the time, so that devices that failed together do not come back together."""
         self._made += 1
         if self._made >= TRIES_MAX:
-            raise error
+            raise Unreachable(str(error)) from error
         jitter = 0.5 + self._environment.randomness(1)[0] / 512
         self._environment.clock.sleep(WAIT_SECONDS_MAX * self._made * jitter)
 

@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Any, Final, TypeAlias
 
 from syncmem import labels
-from syncmem.codec import pack, unpack
+from syncmem.codec import is_canonical, pack, unpack_outer
 from syncmem.errors import NotCanonical, Unreadable
 from syncmem.seal.keys import SIGNATURE_BYTES, sign, verify
 from syncmem.wire.mailbox import (
@@ -38,6 +38,7 @@ from syncmem.wire.mailbox import (
 
 CONTENT_TYPE: Final = "application/vnd.syncmem"  # of requests and answers over HTTP
 HEAD_BYTES_MAX: Final = 512 * 1024  # of what stands before the blobs of a request or an answer
+HEAD_CONTAINERS_MAX: Final = 8 + PUTS_MAX + LISTED_MAX + STREAMS_MAX  # the most that a head holds, and its lists
 REQUEST_BYTES_MAX: Final = 16 * 1024 * 1024
 DROP_SIGNATURES_MAX: Final = 2  # what it takes to compact
 NOT_THERE: Final = 0xFFFFFFFF  # the length that stands for a blob that is not there, in answers to get
@@ -166,8 +167,9 @@ def _with_blobs(head: list[Any], blobs: Sequence[bytes]) -> bytes:
 
 def _head_and_blobs(data: bytes) -> tuple[list[Any], memoryview]:
     size = int.from_bytes(data[:LENGTH_BYTES], "big")
-    _check(LENGTH_BYTES + size <= len(data))
-    head = unpack(data[LENGTH_BYTES : LENGTH_BYTES + size], bytes_max=HEAD_BYTES_MAX)
+    _check(LENGTH_BYTES + size <= len(data) and size <= HEAD_BYTES_MAX)
+    head = unpack_outer(data[LENGTH_BYTES : LENGTH_BYTES + size], containers_max=HEAD_CONTAINERS_MAX)
+    _check(is_canonical(head))
     _check(type(head) is list and len(head) >= 1 and type(head[0]) is int and head[0] == _VERSION)
     return head, memoryview(data)[LENGTH_BYTES + size :]
 

@@ -220,6 +220,15 @@ def test_a_dropped_blob_that_a_sync_service_brings_back_stays_dropped(shared: Sh
     assert b"second" not in contents(shared.root)
 
 
+def test_a_blob_that_a_sync_service_renamed_is_dropped_all_the_same(shared: Shared) -> None:
+    path = shared.path(2)
+    path.rename(path.with_name(f"{path.stem} 2.blob"))
+    assert shared.read() == [b"first", b"third"]
+    assert shared.drop(2)
+    assert b"second" not in contents(shared.root)
+    assert ask(shared.box, shared.key).ends == {ONE: 3}
+
+
 # -- writing ----------------------------------------------------------------------------------------------
 
 

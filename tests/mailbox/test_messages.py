@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -176,6 +177,32 @@ ENTRY = [STREAM, 1, MARK, 1]
 def test_an_answer_that_breaks_one_rule_is_refused(hostile: bytes) -> None:
     with pytest.raises(NotCanonical):
         read_answer(hostile)
+
+
+def test_the_largest_head_is_read() -> None:
+    results = [PutResult(Outcome.OVER_QUOTA, "a reason of some length; try again")] * PUTS_MAX
+    ends = {n.to_bytes(8, "big"): COUNTER_MAX for n in range(STREAMS_MAX)}
+    entries = [Listed(BlobName(STREAM, COUNTER_MAX, MARK), COUNTER_MAX, None)] * LISTED_MAX
+    answer = Answer(EPOCH, results, ends, entries, True)
+    assert read_answer(answer_bytes(answer)) == answer
+    question = Exchange(KEY, [Put(STREAM, COUNTER_MAX, b"x")] * PUTS_MAX, ends, COUNTER_MAX, KEY)
+    assert read_exchange(exchange_bytes(question, SEED)) == question
+
+
+@pytest.mark.parametrize("piece", [b"\x90", b"\x80", b"\x92\x90\x90", b"\x91" * 15 + b"\xc0"])
+def test_a_head_of_nothing_but_arrays_and_maps_is_refused_at_small_cost(piece: bytes) -> None:
+    count = (HEAD_BYTES_MAX - 5) // len(piece)
+    packed = b"\xdd" + count.to_bytes(4, "big") + piece * count
+    hostile = len(packed).to_bytes(4, "big") + packed
+    tracemalloc.start()
+    try:
+        for _, _, read in REQUESTS + ANSWERED:
+            with pytest.raises(NotCanonical):
+                read(hostile)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 32e6
 
 
 def test_a_request_longer_than_any_is_refused_before_it_is_looked_at() -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import resource
 import shutil
 import signal
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -17,6 +17,7 @@ from syncmem.errors import Busy, Damaged, FileError, MailboxError, NewerFile
 from syncmem.relay.file import FILE_NAME
 from syncmem.relay.limits import MIB, Limits
 from syncmem.relay.store import SqliteStore
+from syncmem.replica import driver
 from syncmem.seal.envelope import EpochKey
 from syncmem.seal.keys import public_key
 from syncmem.sync import open_mailbox
@@ -25,6 +26,13 @@ from tests.mailbox.serving import RelayProcess, ask, ask_at, drop, new_key, proc
 
 ONE = b"stream 1"
 DROP = b"d" * 32
+
+
+@pytest.fixture(params=["write-ahead log", "rollback journal"])
+def journal(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways in which a store keeps a commit; which one, the SQLite library of the process decides."""
+    found = driver.driver()
+    monkeypatch.setattr(driver, "driver", lambda: replace(found, wal_safe=request.param == "write-ahead log"))
 
 
 # -- ends -----------------------------------------------------------------------------------------------
@@ -87,9 +95,24 @@ def test_a_second_relay_on_the_same_folder_is_refused_until_the_first_is_gone(tm
         SqliteStore(tmp_path, os.urandom).close()
 
 
+@pytest.mark.usefixtures("journal")
+def test_nobody_else_gets_at_the_file_of_a_relay_that_runs(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path, os.urandom)
+    with pytest.raises(Busy, match="another relay serves it"):
+        SqliteStore(tmp_path, os.urandom)
+    store.close()
+    other = driver.connect(str(tmp_path / FILE_NAME))  # another program that writes just now
+    other.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(Busy):
+        SqliteStore(tmp_path, os.urandom)
+    other.close()
+    SqliteStore(tmp_path, os.urandom).close()
+
+
 # -- no room --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("journal")
 def test_a_full_store_takes_nothing_more_and_can_still_be_read_and_emptied(tmp_path: Path) -> None:
     key = new_key()
     blobs = {n: bytes([n]) * 100_000 for n in range(1, 15)}
@@ -111,7 +134,7 @@ def test_a_full_store_takes_nothing_more_and_can_still_be_read_and_emptied(tmp_p
 
 
 def test_room_is_left_on_the_disk_so_that_forgetting_works(tmp_path: Path) -> None:
-    all_of_it = shutil.disk_usage(tmp_path).free
+    all_of_it = shutil.disk_usage(tmp_path).total
     with running(tmp_path, Limits(free_bytes_min=all_of_it)) as relay:
         answer = ask_at(relay.address, new_key(), Put(ONE, 1, b"x"))
         assert answer.results[0].outcome == Outcome.OVER_QUOTA
@@ -137,6 +160,8 @@ def test_a_disk_that_fails_is_told_in_words_and_nothing_of_it_is_acknowledged(tm
     key = new_key()
 
     def limited() -> None:
+        import resource
+
         resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
 
     with process(tmp_path, preexec_fn=limited) as relay:
@@ -218,6 +243,7 @@ def test_nothing_is_acknowledged_into_a_file_that_was_moved_away(tmp_path: Path)
 # -- dropped --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("journal")
 def test_no_byte_of_a_dropped_blob_is_in_any_file_of_the_relay(tmp_path: Path) -> None:
     """Of many sizes, among others that stay, at a relay that runs: as soon as the drop is answered."""
     random, key = Random(1), new_key()
@@ -240,6 +266,7 @@ def test_no_byte_of_a_dropped_blob_is_in_any_file_of_the_relay(tmp_path: Path) -
         box.close()
 
 
+@pytest.mark.usefixtures("journal")
 def test_every_commit_is_flushed(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path, os.urandom)
     full = 2
