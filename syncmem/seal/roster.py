@@ -109,7 +109,7 @@ class Roster:
             transport=member.transport,
             name=name,
             live=self.is_live(device),
-            revoked=device in self._resolution.revoked,
+            revoked=self._resolution.is_revoked(device),
             paper=device == self._resolution.paper,
             wipe=wipe,
             added_by=added.signer,
@@ -132,7 +132,7 @@ class Roster:
 
     def cut(self, device: bytes, log: bytes) -> int | None:
         """The last place of a device's log that counts; None: all of it does, or the device was never heard of."""
-        if self.is_live(device) or (self.member(device) is None and device not in self._resolution.revoked):
+        if self.is_live(device) or (self.member(device) is None and not self._resolution.is_revoked(device)):
             return None
         adopted = [s for s in self._resolution.counting if isinstance(s.body, Adopt) and s.body.log == log]
         cuts = []

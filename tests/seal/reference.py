@@ -1,6 +1,6 @@
 """The rules of the roster, as plain as they can be said: sets, no numbers, no bits, nothing remembered but by cache.
 
-A second reading of the protocol to hold the fast one against (section Roster; the numbers are those of its rules).
+A second reading of the protocol (section Roster, whose numbers stand here) to hold the fast one against.
 """
 
 from __future__ import annotations
@@ -24,10 +24,8 @@ class Reference:
         self.counting = lru_cache(None)(self.counting)  # type: ignore[method-assign]
         self.all = frozenset(s for s in self.held.values() if self.past(s) is not None)
 
-    # -- 1: the graph -------------------------------------------------------------------------------
-
     def past(self, statement: Statement) -> Statements | None:
-        """The ancestors; None: one of them is not held."""
+        """The ancestors; None: one of them is not held, so the statement waits."""
         if statement == self.root:
             return frozenset()
         found: set[Statement] = set()
@@ -41,9 +39,8 @@ class Reference:
         parents = [self.place(self.held[parent])[0] for parent in statement.parents]
         return 1 + max(parents, default=-1), statement.id
 
-    # -- 2: what stands -----------------------------------------------------------------------------
-
     def stands(self, statement: Statement) -> bool:
+        """Rule 1."""
         body, signer = statement.body, statement.signer
         if isinstance(body, Revoke) and body.device == self.paper != signer:
             return False
@@ -54,9 +51,8 @@ class Reference:
         assert isinstance(self.root.body, Genesis)
         return None if self.root.body.paper is None else self.root.body.paper.device
 
-    # -- 3, 4: what counts --------------------------------------------------------------------------
-
     def counting(self, within: Statements) -> Statements:
+        """Rules 2 to 4."""
         standing = frozenset(filter(self.stands, within))
         decided: set[Statement] = set()
         void: set[Statement] = set()
@@ -84,16 +80,14 @@ class Reference:
         """What vouches for a device; only what stands does."""
         return frozenset(s for s in among if device in added(s) and self.stands(s))
 
-    # -- 5: members ---------------------------------------------------------------------------------
-
     def is_live(self, device: bytes, within: Statements) -> bool:
+        """Rule 5."""
         counting = self.counting(within)
         revoked = any(isinstance(s.body, Revoke) and s.body.device == device for s in counting)
         return bool(self.adds(device, counting)) and not revoked
 
-    # -- 6: cuts ------------------------------------------------------------------------------------
-
     def cut(self, device: bytes, log: bytes) -> int | None:
+        """Rule 6."""
         counting = self.counting(self.all)
         adoptions = [s for s in counting if isinstance(s.body, Adopt) and s.body.log == log]
         removals = [s for s in counting if isinstance(s.body, Revoke) and s.body.device == device]
@@ -107,11 +101,9 @@ class Reference:
             cuts.append(max([named, *(s.body.seq for s in adoptions if removal in self.past(s))]))
         return min(cuts)
 
-    # -- 7, 8, 9: scopes ----------------------------------------------------------------------------
-
     @cached_property
     def given(self) -> dict[str, set[tuple[Statement, bytes, bytes]]]:
-        """Scope -> (by which statement, of which epoch, to whom)."""
+        """Rule 7: scope -> (by which statement, of which epoch, to whom)."""
         given: dict[str, set[tuple[Statement, bytes, bytes]]] = {}
         for statement in sorted(self.counting(self.all), key=self.place):
             body = statement.body
@@ -144,6 +136,7 @@ class Reference:
         return sorted(found, key=self.place)
 
     def current(self, scope: str) -> bytes | None:
+        """Rule 8."""
         epochs = self.epochs(scope)
         tips = [epoch for epoch in epochs if not any(epoch in self.past(other) for other in epochs)]
         usable = [e.id for e in tips if all(self.is_live(device, self.all) for device in self.recipients(scope, e.id))]
