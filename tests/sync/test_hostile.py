@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from syncmem import Memory
+from syncmem.errors import Revoked
 from syncmem.model.event import LogKey
 from syncmem.seal.envelope import seal
 from syncmem.sync.in_memory import InMemoryServer
@@ -63,3 +66,45 @@ def test_rubbish_left_for_the_recovery_phrase_does_not_keep_it_from_working(tmp_
     assert back.believe("ana", "city").value == "Lisbon"
     back.close()
     group.close()
+
+
+def test_another_vaults_genesis_left_for_the_recovery_phrase_does_not_keep_it_from_working(tmp_path: Path) -> None:
+    """Any member, also one that was removed since, can write where the phrase looks."""
+    server = InMemoryServer()
+    group = Group(tmp_path, "memory:", server.mailbox)
+    laptop = group.found()
+    laptop.remember("ana", "city", "Lisbon")
+    group.sync("laptop")
+    roster = laptop._syncer.vault.roster
+    key, paper = recovery_key(roster), next(member for member in roster.members if member.paper)
+    assert key is not None
+    place = Place(key, server.mailbox(), laptop._replica.environment.randomness)
+    with Memory(":memory:") as stranger:
+        stranger.create_vault("stranger")
+        wires = [statement.wire for statement in stranger._syncer.vault.roster.statements_in_order()]
+    leave_for_paper(place, b"rubbish", paper.transport, ["memory:"], wires)
+    back = Memory.recover(tmp_path / "new.db", group.phrase, "memory:", environment=group.environment("new"))
+    back.sync()
+    assert back.believe("ana", "city").value == "Lisbon"
+    back.close()
+    group.close()
+
+
+def test_whom_a_removed_device_lets_in_before_it_hears_of_it_is_not_believed_and_gets_no_new_key(group: Group) -> None:
+    laptop = group.found()
+    tablet = group.pair("tablet")
+    group.settle()
+    laptop.revoke("tablet")
+    watch = group.pair("watch", by="tablet")
+    watch.remember("ana", "city", "Porto")
+    watch.sync()
+    laptop.remember("ana", "language", "Portuguese")
+    group.settle("laptop")
+    assert laptop.believe("ana", "city") is None
+    assert [device.name for device in laptop.status().devices if device.live] == ["laptop"]
+    for removed in (tablet, watch):
+        with pytest.raises(Revoked):
+            removed.sync()
+    assert watch.believe("ana", "language") is None
+    laptop.adopt("watch")
+    assert laptop.believe("ana", "city").value == "Porto"
