@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from syncmem.seal.bodies import Add, Genesis, Member, Revoke
 from syncmem.seal.graph import Graph, numbers
@@ -21,17 +21,16 @@ PAPER = -1  # the seniority of the paper member; of others: the number of the ad
 
 @dataclass(slots=True)
 class View:
-    """How things stand among some statements.
+    """How things stand among some statements; each field is a set of them (bits).
 
     Attributes:
-        within: the statements (bits); ``void``: those of them that do not count for another reason than their own past.
-        decided: the revocations that count, in the order in which they were decided; ``revoked``: whom they name.
+        within: what it is about; ``void``: what does not count, for another reason than its own past.
+        decided: the revocations that count.
     """
 
     within: int
     void: int = 0
-    decided: list[int] = field(default_factory=list)
-    revoked: set[bytes] = field(default_factory=set)
+    decided: int = 0
 
 
 class Resolution:
@@ -39,34 +38,40 @@ class Resolution:
 
     Attributes:
         stands: the statements that their signers could say (bits); ``counts``: those that count.
-        revocations: those that count; ``revoked``: whom they name.
+        paper: the paper member's key.
     """
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._by_signer: dict[bytes, int] = defaultdict(int)  # without the genesis, for which nobody vouches
-        self._adds: dict[bytes, int] = defaultdict(int)
-        self._added: dict[int, list[bytes]] = {}
-        self._names: dict[int, bytes] = {}  # number of a revocation -> whom it names
-        self._views: dict[int, View] = {}
+        self._adds: dict[bytes, int] = defaultdict(int)  # device -> what vouches for it
+        self._removals: dict[bytes, int] = defaultdict(int)  # device -> the revocations that name it
+        self._named: dict[int, bytes] = {}  # revocation -> whom it names
+        self._revoking = self._deciding = self.stands = 0
+        self._views: dict[int, View] = {0: View(0)}
         root = graph.ordered[0].body
         assert isinstance(root, Genesis)
         self.paper = None if root.paper is None else root.paper.device
-        self._revoking = self._deciding = self.stands = 0
         for number, statement in enumerate(graph.ordered):
             if self._may_say(number, statement):
                 self._note(number, statement)
         self._final = self._resolved(self.stands)
-        decided = sum(1 << number for number in self._final.decided)
-        self.counts = (self.stands & ~self._final.void & ~self._revoking) | decided
-        self.revocations = [graph.ordered[number] for number in sorted(self._final.decided)]
-        self.revoked = self._final.revoked
+        self.counts = (self.stands & ~self._final.void & ~self._revoking) | self._final.decided
 
     # -- answers ------------------------------------------------------------------------------------
 
     @property
     def counting(self) -> list[Statement]:
         return [self._graph.ordered[number] for number in numbers(self.counts)]
+
+    @property
+    def revocations(self) -> list[Statement]:
+        """Those that count."""
+        return [self._graph.ordered[number] for number in numbers(self._final.decided)]
+
+    def is_revoked(self, device: bytes) -> bool:
+        """Whether a revocation of a device counts."""
+        return self._is_revoked(device, self._final)
 
     def is_live(self, device: bytes) -> bool:
         """Whether an add of a device counts, and no revocation of it."""
@@ -82,30 +87,32 @@ class Resolution:
         """Whether the signer was live as far as it knew; the paper member is taken out by itself alone."""
         if number == 0:
             return True
+        view = self._view(number, statement)
         body, signer = statement.body, statement.signer
         if isinstance(body, Revoke) and body.device == self.paper != signer:
             return False
-        known = self._graph.past[number] & self._deciding
-        if known not in self._views:
-            self._views[known] = self._resolved(known)
-        return self._is_live(signer, self._views[known])
+        return self._is_live(signer, view)
 
     def _note(self, number: int, statement: Statement) -> None:
         bit = 1 << number
         self.stands |= bit
         if number:
             self._by_signer[statement.signer] |= bit
-        if isinstance(statement.body, Revoke):
-            self._names[number] = statement.body.device
+        body = statement.body
+        if isinstance(body, Revoke):
+            self._named[number] = body.device
+            self._removals[body.device] |= bit
             self._revoking |= bit
-            self._deciding |= bit
         for member in members_of(statement):
             self._adds[member.device] |= bit
-            self._added.setdefault(number, []).append(member.device)
+        if isinstance(body, Genesis | Add | Revoke):
             self._deciding |= bit
 
     def _is_live(self, device: bytes, view: View) -> bool:
-        return device not in view.revoked and bool(self._adds[device] & view.within & ~view.void)
+        return not self._is_revoked(device, view) and bool(self._adds[device] & view.within & ~view.void)
+
+    def _is_revoked(self, device: bytes, view: View) -> bool:
+        return bool(self._removals[device] & view.decided)
 
     def _seniority(self, device: bytes, view: View) -> int | None:
         if device == self.paper:
@@ -114,6 +121,36 @@ class Resolution:
         return (adds & -adds).bit_length() - 1 if adds else None
 
     # -- deciding -----------------------------------------------------------------------------------
+
+    def _view(self, number: int, statement: Statement) -> View:
+        """The resolution of a past: mostly that of a parent's, and a word or two that change nothing else."""
+        known = self._graph.past[number] & self._deciding
+        if known not in self._views:
+            parents = [self._graph.past[self._graph.number[parent]] & self._deciding for parent in statement.parents]
+            self._views[known] = self._extended(self._views[max(parents, key=int.bit_count)], known)
+        return self._views[known]
+
+    def _extended(self, view: View, within: int) -> View:
+        for number in numbers(within & ~view.within):
+            more = self._with(number, view)
+            if more is None:
+                return self._resolved(within)
+            view = more
+        return view
+
+    def _with(self, number: int, view: View) -> View | None:
+        """A view and one statement that nothing in it has in its past; None: the order of decisions may matter."""
+        bit, past, signer = 1 << number, self._graph.past[number], self._graph.ordered[number].signer
+        vouched = number == 0 or self._adds[signer] & past & ~view.void
+        if not vouched or self._is_revoked(signer, view):
+            return None
+        if not bit & self._revoking:
+            devices = [member.device for member in members_of(self._graph.ordered[number])]
+            raises = any(self._adds[device] & view.within > bit for device in devices)
+            return None if raises else View(view.within | bit, view.void, view.decided)
+        if self._by_signer[self._named[number]] & view.within & ~past:
+            return None
+        return View(view.within | bit, view.void, view.decided | bit)
 
     def _resolved(self, within: int) -> View:
         """Decide revocations until none is left; a seniority falls when the add that gave it becomes void."""
@@ -136,19 +173,18 @@ class Resolution:
         signer = self._graph.ordered[number].signer
         seniority = self._seniority(signer, view)
         assert seniority is not None, "what nothing vouches for is void"
-        return seniority, signer != self._names[number], number
+        return seniority, signer != self._named[number], number
 
     def _decide(self, number: int, view: View) -> None:
-        device = self._names[number]
-        view.decided.append(number)
-        view.revoked.add(device)
-        self._void(self._by_signer[device] & view.within & ~self._graph.past[number] & ~view.void, view)
+        view.decided |= 1 << number
+        said = self._by_signer[self._named[number]] & view.within
+        self._void(said & ~self._graph.past[number] & ~view.void, view)
 
     def _void(self, lost: int, view: View) -> None:
         """Statements are void; so are those for which nothing else vouches."""
         while lost:
             view.void |= lost
-            shaken = {device for number in numbers(lost) for device in self._added.get(number, ())}
+            shaken = {m.device for number in numbers(lost) for m in members_of(self._graph.ordered[number])}
             lost = 0
             for device in shaken:
                 adds = self._adds[device] & view.within & ~view.void

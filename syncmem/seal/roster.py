@@ -109,7 +109,7 @@ class Roster:
             transport=member.transport,
             name=name,
             live=self.is_live(device),
-            revoked=device in self._resolution.revoked,
+            revoked=self._resolution.is_revoked(device),
             paper=device == self._resolution.paper,
             wipe=wipe,
             added_by=added.signer,

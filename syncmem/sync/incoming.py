@@ -17,6 +17,7 @@ from syncmem.model.event import LogKey
 from syncmem.model.frame import Frame
 from syncmem.replica.replica import Written
 from syncmem.seal.envelope import EpochKey, unseal
+from syncmem.seal.graph import STATEMENTS_MAX
 from syncmem.seal.statements import Statement, read_statement
 from syncmem.sync.contents import BlobState, Contents, stretch
 from syncmem.sync.ledger import Ledger
@@ -37,6 +38,7 @@ from syncmem.wire.frames import read_frame
 from syncmem.wire.mailbox import BlobName, digest
 
 EVENTS_AT_ONCE: Final = 4096  # opened before they are taken in: bounds memory
+STATEMENTS_OWN: Final = 256  # room in the roster that is kept for what this device says against a flood
 
 
 @dataclass(slots=True)
@@ -116,8 +118,22 @@ class Incoming:
     def admit(self, known: Known, blobs: Sequence[Opened]) -> list[Opened]:
         """Take in who belongs to the vault; the blobs that come from members. Inside a write transaction."""
         self._refused: dict[bytes, PeerError] = {}
-        self._note(self._vault.add([statement for opened in blobs for statement in opened.statements]))
-        return [opened for opened in blobs if self._from_member(known, opened)]
+        fitting = self._fitting(known, blobs)
+        self._note(self._vault.add([statement for opened in fitting for statement in opened.statements]))
+        return [opened for opened in fitting if self._from_member(known, opened)]
+
+    def _fitting(self, known: Known, blobs: Sequence[Opened]) -> list[Opened]:
+        """Those for whose statements the roster has room; a flood is refused, and what is held goes on working."""
+        held = self._vault.roster.ids
+        fitting = []
+        for opened in blobs:
+            more = held | {statement.id for statement in opened.statements}
+            if len(more) > max(len(held), STATEMENTS_MAX - STATEMENTS_OWN):
+                self.refuse(known, opened.name, NotCanonical("the roster is full; remove the device that floods it"))
+            else:
+                held = more
+                fitting.append(opened)
+        return fitting
 
     def take(self, frames: Sequence[Frame]) -> None:
         """Take in some frames of what was admitted; why those of some logs were not is kept for :meth:`settle`."""

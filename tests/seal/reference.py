@@ -1,6 +1,6 @@
 """The rules of the roster, as plain as they can be said: sets, no numbers, no bits, nothing remembered but by cache.
 
-A second reading of the protocol to hold the fast one against (section Roster; the numbers are those of its rules).
+A second reading of the protocol (section Roster, whose numbers stand here) to hold the fast one against.
 """
 
 from __future__ import annotations
@@ -20,43 +20,32 @@ class Reference:
     def __init__(self, statements: Iterable[Statement]) -> None:
         self.held = {statement.id: statement for statement in statements}
         (self.root,) = (s for s in self.held.values() if s.kind == StatementKind.GENESIS)
+        self.paper = None if self.root.body.paper is None else self.root.body.paper.device
         self.past = lru_cache(None)(self.past)  # type: ignore[method-assign]
         self.counting = lru_cache(None)(self.counting)  # type: ignore[method-assign]
         self.all = frozenset(s for s in self.held.values() if self.past(s) is not None)
 
-    # -- 1: the graph -------------------------------------------------------------------------------
-
     def past(self, statement: Statement) -> Statements | None:
-        """The ancestors; None: one of them is not held."""
+        """The ancestors; None: one of them is not held, so the statement waits."""
         if statement == self.root:
             return frozenset()
-        found: set[Statement] = set()
-        for parent in map(self.held.get, statement.parents):
-            if parent is None or (further := self.past(parent)) is None:
-                return None
-            found |= {parent, *further}
-        return frozenset(found)
+        parents = [self.held.get(parent) for parent in statement.parents]
+        pasts = [None if parent is None else self.past(parent) for parent in parents]
+        return None if None in pasts else frozenset(parents).union(*pasts)
 
     def place(self, statement: Statement) -> tuple[int, bytes]:
         parents = [self.place(self.held[parent])[0] for parent in statement.parents]
         return 1 + max(parents, default=-1), statement.id
 
-    # -- 2: what stands -----------------------------------------------------------------------------
-
     def stands(self, statement: Statement) -> bool:
+        """Rule 1."""
         body, signer = statement.body, statement.signer
         if isinstance(body, Revoke) and body.device == self.paper != signer:
             return False
         return statement == self.root or self.is_live(signer, self.past(statement))
 
-    @property
-    def paper(self) -> bytes | None:
-        assert isinstance(self.root.body, Genesis)
-        return None if self.root.body.paper is None else self.root.body.paper.device
-
-    # -- 3, 4: what counts --------------------------------------------------------------------------
-
     def counting(self, within: Statements) -> Statements:
+        """Rules 2 to 4."""
         standing = frozenset(filter(self.stands, within))
         decided: set[Statement] = set()
         void: set[Statement] = set()
@@ -84,32 +73,28 @@ class Reference:
         """What vouches for a device; only what stands does."""
         return frozenset(s for s in among if device in added(s) and self.stands(s))
 
-    # -- 5: members ---------------------------------------------------------------------------------
-
     def is_live(self, device: bytes, within: Statements) -> bool:
+        """Rule 5."""
         counting = self.counting(within)
         revoked = any(isinstance(s.body, Revoke) and s.body.device == device for s in counting)
         return bool(self.adds(device, counting)) and not revoked
 
-    # -- 6: cuts ------------------------------------------------------------------------------------
-
     def cut(self, device: bytes, log: bytes) -> int | None:
+        """Rule 6."""
         counting = self.counting(self.all)
         adoptions = [s for s in counting if isinstance(s.body, Adopt) and s.body.log == log]
         removals = [s for s in counting if isinstance(s.body, Revoke) and s.body.device == device]
-        if not removals:
-            return None if self.is_live(device, self.all) else max((s.body.seq for s in adoptions), default=0)
+        if self.is_live(device, self.all):
+            return None
         cuts = []
         for removal in removals:
             named = {name: seq for name, seq, _ in removal.body.cut}.get(log, 0)
             cuts.append(max([named, *(s.body.seq for s in adoptions if removal in self.past(s))]))
-        return min(cuts)
-
-    # -- 7, 8, 9: scopes ----------------------------------------------------------------------------
+        return min(cuts, default=max((s.body.seq for s in adoptions), default=0))
 
     @cached_property
     def given(self) -> dict[str, set[tuple[Statement, bytes, bytes]]]:
-        """Scope -> (by which statement, of which epoch, to whom)."""
+        """Rule 7: scope -> (by which statement, of which epoch, to whom)."""
         given: dict[str, set[tuple[Statement, bytes, bytes]]] = {}
         for statement in sorted(self.counting(self.all), key=self.place):
             body = statement.body
@@ -138,14 +123,13 @@ class Reference:
         return any(device == statement.signer and by in self.past(statement) for by, _, device in given)
 
     def epochs(self, scope: str) -> list[Statement]:
-        found = {by for by, epoch, _ in self.given[scope] if by.id == epoch}
-        return sorted(found, key=self.place)
+        return sorted({by for by, epoch, _ in self.given[scope] if by.id == epoch}, key=self.place)
 
     def current(self, scope: str) -> bytes | None:
-        epochs = self.epochs(scope)
-        tips = [epoch for epoch in epochs if not any(epoch in self.past(other) for other in epochs)]
-        usable = [e.id for e in tips if all(self.is_live(device, self.all) for device in self.recipients(scope, e.id))]
-        return min(usable, default=None)
+        """Rule 8."""
+        tips = [e for e in self.epochs(scope) if not any(e in self.past(other) for other in self.epochs(scope))]
+        dead = {d for e in tips for d in self.recipients(scope, e.id) if not self.is_live(d, self.all)}
+        return min((e.id for e in tips if not dead & self.recipients(scope, e.id)), default=None)
 
     def recipients(self, scope: str, epoch: bytes) -> set[bytes]:
         return {device for _, of, device in self.given[scope] if of == epoch}
@@ -159,6 +143,7 @@ def added(statement: Statement) -> list[bytes]:
 
 
 def grants(statement: Statement) -> list[tuple[str, bytes, bytes]]:
+    """What a statement gives: (scope, epoch id, to whom)."""
     body = statement.body
     device = body.member.device if isinstance(body, Add) else body.device if isinstance(body, Granted) else b""
     return [(g.scope, g.epoch, device) for g in body.grants] if isinstance(body, Add | Granted) else []

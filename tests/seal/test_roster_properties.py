@@ -132,7 +132,7 @@ def test_what_a_device_says_behind_its_removal_by_a_more_senior_one_changes_noth
         revocation.body.device
         for revocation in resolution.revocations
         if (resolution.seniority(revocation.signer) or 0) < (resolution.seniority(revocation.body.device) or -1)
-        and revocation.signer not in resolution.revoked
+        and not resolution.is_revoked(revocation.signer)
     }
     told = answers(before)
     never = set(OTHERS) - {standing.device for standing in before.members}
