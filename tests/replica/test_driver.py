@@ -142,7 +142,7 @@ print(driver().name, driver().wal_safe, journal, synchronous)
         ("temp_store", 2),
         ("trusted_schema", 0),
         ("busy_timeout", 0),
-        ("wal_autocheckpoint", 1000),
+        ("wal_autocheckpoint", 4000),
         ("locking_mode", "normal"),
     ],
 )
