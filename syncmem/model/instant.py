@@ -197,7 +197,7 @@ def to_datetime(instant: int) -> datetime | None:
     >>> to_datetime(3600000000)
     datetime.datetime(1970, 1, 1, 1, 0, tzinfo=datetime.timezone.utc)
     """
-    if instant == FOREVER or instant == BEGINNING:
+    if instant in (BEGINNING, FOREVER):
         return None
     if not EARLIEST <= instant <= LATEST:
         raise InvalidInput(f"{instant} is no instant of the years 1 to 9999; pass microseconds since 1970 in UTC")

@@ -170,9 +170,9 @@ class Logs:
         if held is None:
             self._open_block(log, first, theirs)
         cover, kept = theirs if held is None else held, list[Stored]()
-        for seq, event in enumerate(events, first):
+        salts = salt.salts_noting(nodes, first % salt.BLOCK_EVENTS, len(events))
+        for seq, (event, value) in enumerate(zip(events, salts, strict=True), first):
             leaf = seq % salt.BLOCK_EVENTS
-            value = salt.salts_noting(nodes, leaf, 1)[0]
             if isinstance(event, Event) and value is not None and admit(log.position(seq), event):
                 kept.append(event)
                 cover = salt.put(cover, leaf, value) if borrowed else cover
