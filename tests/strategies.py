@@ -125,6 +125,11 @@ TRICKY: dict[str, History] = {
         {"op": "retract", "target": "a1", "batch": "p"},
         {"op": "retract_batch", "batch": "p"},
     ),
+    "what arrives late of a withdrawn batch": _claims(
+        {"value": "A", "batch": "p"},
+        {"op": "retract_batch", "batch": "p"},
+        {"value": "B", "batch": "p"},
+    ),
     "ends of a state that reach over each other": _claims(
         {"op": "end", "value": "A", "at": 3, "observed_at": 30, "trust": 1},
         {"op": "end", "value": "A", "at": 4, "observed_at": 20, "trust": 3},
