@@ -6,6 +6,7 @@ beliefs whatever order its events arrived in.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from syncmem.environment import Environment, ManualClock
@@ -54,13 +55,13 @@ from syncmem.results import (
     Source,
     Timeline,
 )
-from syncmem.standing import DeviceStatus, MailboxStatus, MailboxSync, SlotChange, Status, SyncReport
 from syncmem.statements import TRUST_TIERS, UNDATED
 from syncmem.syncing import Invitation
 from syncmem.watch import Subscription
 
 if TYPE_CHECKING:
     from syncmem.aio import AsyncMemory
+    from syncmem.standing import DeviceStatus, MailboxStatus, MailboxSync, SlotChange, Status, SyncReport
 
 __version__ = "0.1.0"
 
@@ -122,10 +123,16 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """AsyncMemory is loaded when it is first used: asyncio is slow to import."""
-    if name == "AsyncMemory":
-        from syncmem.aio import AsyncMemory
+_LATE = {
+    "AsyncMemory": "syncmem.aio",  # asyncio is slow to import
+    **dict.fromkeys(
+        ("DeviceStatus", "MailboxStatus", "MailboxSync", "SlotChange", "Status", "SyncReport"), "syncmem.standing"
+    ),
+}
 
-        return AsyncMemory
+
+def __getattr__(name: str) -> Any:
+    """What few programs need is loaded when it is first used."""
+    if name in _LATE:
+        return getattr(import_module(_LATE[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
