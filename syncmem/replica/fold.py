@@ -108,6 +108,7 @@ class Fold:
     def forget_all(self) -> None:
         """As :meth:`forget`, and also what was kept of slots and values."""
         self.forget()
+        self.pages.discard()
         self.timelines.forget()
         self.rectangles.forget()
 
