@@ -9,6 +9,7 @@ a decoded event is at most about 70 times its bytes, and an event is at most 64 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import accumulate
 from operator import eq
 from typing import Any, Final
@@ -30,15 +31,17 @@ def pack(value: Any) -> bytes:
     >>> pack([1, "a", {"b": 2, "a": 1}]).hex()
     '9301a16182a16101a16202'
     """
-    plain = value if type(value) in FLAT else _ordered(value)
-    packed: bytes = msgpack.packb(plain, use_bin_type=True)
-    return packed
+    return _packed(value if type(value) in FLAT else _ordered(value))
 
 
 def pack_flat(value: list[Any]) -> bytes:
     """As :func:`pack`, for a list that is known to hold no dict (the fast path of events)."""
-    packed: bytes = msgpack.packb(value, use_bin_type=True)
-    return packed
+    return _packed(value)
+
+
+# One packer for all: to make one takes longer than to pack a small value.  It calls no Python code, so nothing
+# else can come between its first byte and its last.
+_packed: Final[Callable[[Any], bytes]] = msgpack.Packer(use_bin_type=True).pack
 
 
 def unpack(data: bytes, *, bytes_max: int = EVENT_BYTES_MAX) -> Any:
@@ -62,12 +65,14 @@ def unpack_outer(data: bytes, *, containers_max: int | None = None) -> Any:
         NotCanonical: malformed, a second encoding, or more than ``containers_max`` arrays and maps.  How long
             ``data`` may be is the caller's to decide.
     """
-    counted: dict[str, Any] = {}
     if containers_max is not None and len(data) - len(data.translate(None, _OPENING)) > containers_max:
-        counted = dict.fromkeys(("list_hook", "object_hook"), _at_most(containers_max))
+        counting = dict.fromkeys(("list_hook", "object_hook"), _at_most(containers_max))
+        unpacked = partial(_unpacked, **counting)
+    else:
+        unpacked = _unpacked
     try:
-        value = msgpack.unpackb(data, raw=False, strict_map_key=True, ext_hook=_no_extension, **counted)
-        same = msgpack.packb(value, use_bin_type=True) == data
+        value = unpacked(data)
+        same = _packed(value) == data
     except (ValueError, TypeError, RecursionError, OverflowError, msgpack.UnpackException) as error:
         raise NotCanonical(f"not canonical msgpack ({error}); ask the sender for the bytes again") from error
     if not same:
@@ -75,6 +80,11 @@ def unpack_outer(data: bytes, *, containers_max: int | None = None) -> Any:
     return value
 
 
+def _no_extension(code: int, data: bytes) -> Any:
+    raise NotCanonical(f"extension type {code} is not used; ask the sender for canonical bytes")
+
+
+_unpacked: Final = partial(msgpack.unpackb, raw=False, strict_map_key=True, ext_hook=_no_extension)
 _OPENING: Final = bytes([*range(0x80, 0xA0), *range(0xDC, 0xE0)])  # the bytes that an array or a map can begin with
 
 
@@ -116,10 +126,6 @@ def unpack_each(parts: Sequence[bytes]) -> list[Any] | None:
 def unpack_own(data: bytes) -> Any:
     """The value of bytes that this process or another of the same replica wrote: nothing is checked."""
     return msgpack.unpackb(data, raw=False, strict_map_key=False, use_list=True)
-
-
-def _no_extension(code: int, data: bytes) -> Any:
-    raise NotCanonical(f"extension type {code} is not used; ask the sender for canonical bytes")
 
 
 def _is_flat(value: Any) -> bool:

@@ -16,9 +16,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from datetime import tzinfo
+from typing import TYPE_CHECKING
 
 from syncmem.asking import Asking
-from syncmem.background import BackgroundSync
 from syncmem.codec import unpack
 from syncmem.doctor import examine
 from syncmem.environment import Environment
@@ -28,10 +28,13 @@ from syncmem.meeting import Meeting, Progress
 from syncmem.model.frame import Frame
 from syncmem.replica.connection import WAIT_SECONDS
 from syncmem.results import Doctor, MergeReport, Notice
-from syncmem.standing import SyncReport
 from syncmem.syncing import Syncing
 from syncmem.taking_back import TakingBack
 from syncmem.watch import Listener, Subscription, Watch
+
+if TYPE_CHECKING:
+    from syncmem.background import BackgroundSync
+    from syncmem.standing import SyncReport
 
 
 class Memory(TakingBack, Forgetting, Asking, Meeting, Syncing):
@@ -101,6 +104,8 @@ class Memory(TakingBack, Forgetting, Asking, Meeting, Syncing):
 
         ``on_report`` gets the :class:`~syncmem.standing.SyncReport` of each sync, on the syncer's thread.
         """
+        from syncmem.background import BackgroundSync
+
         if every_seconds <= 0:
             raise InvalidInput("every_seconds is the time between syncs; pass a positive number")
         syncing = BackgroundSync(lambda: self.sync(*mailboxes), every_seconds, on_report)

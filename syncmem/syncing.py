@@ -6,7 +6,6 @@ Rule: what syncs is loaded when it is first needed; a memory that is only read a
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
@@ -20,10 +19,10 @@ from syncmem.private import FILE_MODE
 from syncmem.replica.catalog import VAULT, Slot
 from syncmem.replica.driver import MEMORY
 from syncmem.replica.rectangles import Change
-from syncmem.standing import ErasureStatus, MailboxSync, SlotChange, Status, SyncReport
 
 if TYPE_CHECKING:
     from syncmem.seal.bodies import Member
+    from syncmem.standing import ErasureStatus, SlotChange, Status, SyncReport
     from syncmem.sync.pairing import Code, Meeting
     from syncmem.sync.syncer import Synced, Syncer
 
@@ -299,6 +298,8 @@ class Syncing(Opened):
         return found[0]
 
     def _device_name(self, name: str | None) -> str:
+        import platform  # needed here only
+
         return statements.name("device name", name or platform.node() or "device")
 
     # -- sync ---------------------------------------------------------------------------------------
@@ -341,6 +342,7 @@ class Syncing(Opened):
 
     def status(self) -> Status:
         """What is verified, pending, held or refused; see :class:`~syncmem.standing.Status`."""
+        from syncmem.standing import Status
         from syncmem.sync.standing import Standings
 
         with self._lock, self._replica.transaction():
@@ -367,6 +369,8 @@ class Syncing(Opened):
             raise Busy("another process of this device is syncing; its result serves this one too") from error
 
     def _report(self, results: Sequence[Synced]) -> SyncReport:
+        from syncmem.standing import MailboxSync, SyncReport
+
         parts = tuple(
             MailboxSync(
                 address=one.address,
@@ -395,6 +399,8 @@ class Syncing(Opened):
                 yield slot, change
 
     def _slot_change(self, slot: Slot, change: Change) -> SlotChange:
+        from syncmem.standing import SlotChange
+
         closed = tuple(self._telling.change(rectangle) for rectangle in change.removed)
         opened = tuple(self._telling.change(rectangle) for rectangle in change.added)
         return SlotChange(slot.scope, slot.entity, slot.predicate, closed, opened)

@@ -71,8 +71,8 @@ CREATE TABLE slots (
     UNIQUE (entity, predicate, scope));
 CREATE INDEX slots_predicate ON slots (predicate);
 CREATE TABLE pages (
-    id INTEGER PRIMARY KEY, slot INTEGER NOT NULL, lane BLOB NOT NULL, first INTEGER NOT NULL, body BLOB NOT NULL,
-    carry BLOB NOT NULL, UNIQUE (slot, lane, first));
+    id INTEGER PRIMARY KEY, slot INTEGER NOT NULL, lane BLOB NOT NULL, first INTEGER NOT NULL, until INTEGER NOT NULL,
+    body BLOB NOT NULL, carry BLOB NOT NULL, UNIQUE (slot, lane, first));
 CREATE TABLE beliefs (
     slot INTEGER NOT NULL, lane BLOB NOT NULL, known_to INTEGER NOT NULL, valid_from INTEGER NOT NULL,
     valid_to INTEGER NOT NULL, known_from INTEGER NOT NULL, value TEXT NOT NULL, trust INTEGER NOT NULL,
