@@ -40,6 +40,7 @@ from syncmem.errors import (
     WrongKey,
 )
 from syncmem.files import restore
+from syncmem.joining import Invitation
 from syncmem.meeting import DeviceInfo
 from syncmem.memory import Memory
 from syncmem.model.predicate import Predicate
@@ -60,7 +61,6 @@ from syncmem.results import (
     Timeline,
 )
 from syncmem.statements import TRUST_TIERS, UNDATED
-from syncmem.syncing import Invitation
 from syncmem.watch import Subscription
 
 if TYPE_CHECKING:

@@ -250,8 +250,7 @@ class Logs:
             self._keep_cover(position >> LOG_SHIFT, seq, salt.forget(cover, seq % salt.BLOCK_EVENTS))
             self._note_erased(position)
 
-    def _note_erased(self, position: int) -> None:
-        """An event is a tombstone from now on: what holds its payload elsewhere is to be cleaned."""
+    def _note_erased(self, position: int) -> None:  # what holds its payload elsewhere is to be cleaned
         self._db.execute("INSERT OR IGNORE INTO erased (position) VALUES (?)", (position,))
 
     def _store(self, log: Log, first: int, events: Sequence[Stored], tx: int, head: bytes, signature: bytes) -> None:
