@@ -110,7 +110,8 @@ class Syncing(Joining):
 
         with self._lock, self._replica.transaction():
             if not self._syncer.vault.exists:
-                return Status(None, None, False, 0, {}, (), (), (), ())
+                pending = self._replica.scrubber.state is not None
+                return Status(None, None, False, 0, {}, (), (), (), (), scrub_pending=pending)
             return Standings(self._syncer).status()
 
     def erasures(self) -> list[ErasureStatus]:
