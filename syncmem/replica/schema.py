@@ -133,8 +133,10 @@ CREATE TABLE gaps (
     PRIMARY KEY (mailbox, stream, first)) WITHOUT ROWID;
 CREATE TABLE blobs (
     mailbox INTEGER NOT NULL, stream BLOB NOT NULL, counter INTEGER NOT NULL, digest BLOB NOT NULL,
-    state INTEGER NOT NULL, contents BLOB NOT NULL, reason TEXT, blob BLOB, UNIQUE (mailbox, stream, counter));
+    state INTEGER NOT NULL, contents BLOB NOT NULL, events INTEGER NOT NULL, reason TEXT, blob BLOB,
+    UNIQUE (mailbox, stream, counter));
 CREATE INDEX blobs_to_do ON blobs (mailbox, state) WHERE state <> 1;
+CREATE INDEX blobs_small ON blobs (mailbox, stream) WHERE state = 1 AND events < 256;
 CREATE TABLE offers (mailbox INTEGER NOT NULL, key BLOB NOT NULL, signature BLOB NOT NULL, names BLOB NOT NULL);
 CREATE TABLE holdings (mailbox INTEGER, what BLOB, seq INTEGER NOT NULL, PRIMARY KEY (mailbox, what)) WITHOUT ROWID;
 CREATE TABLE reports (
