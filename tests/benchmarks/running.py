@@ -7,7 +7,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
-from tests.benchmarks import affirming, hot_slot, memory_use, merging, opening, reads, sizes, writes
+from tests.benchmarks import (
+    affirming,
+    hot_slot,
+    idling,
+    joining,
+    memory_use,
+    merging,
+    opening,
+    reads,
+    sealing,
+    sizes,
+    syncing,
+    wire_bytes,
+    writes,
+)
 from tests.benchmarks.measuring import Row
 from tests.benchmarks.table import append_line, load, machine, table
 from tests.benchmarks.workshop import Workshop, workshop
@@ -21,8 +35,13 @@ BENCHMARKS: dict[str, ModuleType] = {
     "sizes": sizes,
     "opening": opening,
     "memory": memory_use,
+    "seal": sealing,
+    "wire": wire_bytes,
+    "sync": syncing,
+    "join": joining,
+    "idle": idling,
 }
-SCALES = ("small", "full")
+SCALES = ("small", "quick", "full")  # seconds; minutes; an hour
 LOAD_MAX = 1.5  # before a run; above it the sides wait for a processor, and ratios of waits tell nothing
 
 
