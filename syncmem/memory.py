@@ -17,7 +17,7 @@ import os
 from datetime import tzinfo
 
 from syncmem.asking import Asking
-from syncmem.codec import unpack
+from syncmem.codec import unpack_own
 from syncmem.doctor import examine
 from syncmem.environment import Environment
 from syncmem.forgetting import Forgetting
@@ -88,6 +88,6 @@ class Memory(TakingBack, Forgetting, Asking, Meeting, Syncing):
             sql = "SELECT n, touched FROM transactions WHERE n > ? ORDER BY n"
             for number, touched in self._replica.db.execute(sql, (n,)).fetchall():
                 n = number
-                slots = map(self._replica.catalog.known, unpack(touched, bytes_max=2**30))
+                slots = map(self._replica.catalog.known, unpack_own(touched))
                 notices += [Notice(s.scope, s.entity, s.predicate, number) for s in slots if s is not None]
         return n, notices

@@ -290,7 +290,7 @@ def _refs(value: Any) -> Any:
 
 
 def _ref(item: Any) -> Ref:
-    typed = [type(part) for part in item] == [bytes, int, bytes]
+    typed = type(item) is list and [type(part) for part in item] == [bytes, int, bytes]
     if not typed or (len(item[0]), len(item[2])) != (ID_BYTES, ID_BYTES) or not 1 <= item[1] <= SEQ_MAX:
         raise NotCanonical("a reference is [log id, place, event id]; ask the sender to check it")
     return Ref(*item)
@@ -307,6 +307,8 @@ def _check_ranges(payload: Payload) -> None:
             if time is not None and not EARLIEST <= time <= LATEST:
                 raise NotCanonical("a stated time is out of range; ask the sender to check it")
         _check_value(payload.value)
+    if isinstance(payload, Define):
+        _check_value(payload.settings)
     if isinstance(payload, ClockNote):
         numbers = (payload.first, payload.last, abs(payload.offset))
         if len(payload.log) != ID_BYTES or not all(0 <= number <= LATEST for number in numbers):
@@ -331,9 +333,14 @@ def _check_value(value: Any) -> None:
 
 
 def _check_frontier(note: Frontier) -> None:
-    for pair in note.changed:
-        if type(pair) is not list or [type(part) for part in pair] != [bytes, int]:
-            raise NotCanonical("a frontier note lists [log id, place]; ask the sender to check it")
+    if not (0 <= note.n <= LATEST and 0 <= note.fold_version <= LATEST and all(map(_is_place, note.changed))):
+        raise NotCanonical("a frontier note has two numbers and lists [log id, place]; ask the sender to check it")
+
+
+def _is_place(pair: Any) -> bool:
+    """Whether something is a log id and a place in that log."""
+    typed = type(pair) is list and [type(part) for part in pair] == [bytes, int]
+    return typed and len(pair[0]) == ID_BYTES and 0 <= pair[1] <= SEQ_MAX
 
 
 class _Check(NamedTuple):

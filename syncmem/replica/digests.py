@@ -9,7 +9,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Final, NamedTuple
 
-from syncmem.codec import pack_flat, unpack
+from syncmem.codec import pack_flat, unpack_own
 from syncmem.model.instant import FOREVER
 from syncmem.replica.connection import Database
 from syncmem.replica.logs import Logs
@@ -17,7 +17,6 @@ from syncmem.replica.logs import Logs
 DIGEST_BYTES: Final = 32
 _MODULUS: Final = 2**256
 _NONE: Final = bytes(DIGEST_BYTES)
-_TOUCHED_BYTES_MAX: Final = 2**30  # our own bytes
 
 
 class ScopeDigests(NamedTuple):
@@ -57,7 +56,7 @@ class Digests:
         touched: set[int] = set()
         latest = since
         for latest, slots in self._db.execute(sql, (since,)).fetchall():  # noqa: B007  the last one is used
-            touched.update(unpack(slots, bytes_max=_TOUCHED_BYTES_MAX))
+            touched.update(unpack_own(slots))
         if latest == since:
             return
         moved: dict[str, int] = {}

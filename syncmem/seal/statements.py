@@ -190,27 +190,34 @@ def _is_name(value: object) -> bool:
 # -- bodies -------------------------------------------------------------------------------------------
 
 
-def _member(parts: list[Any]) -> Member:
-    device, transport, name = parts[:3]
+def _array(value: Any) -> list[Any]:
+    """An array; nothing else that has parts passes for one."""
+    _check(type(value) is list)
+    return value  # type: ignore[no-any-return]
+
+
+def _member(parts: Any) -> Member:
+    device, transport, name = _array(parts)[:3]
     _check(_is_bytes(device, KEY_BYTES) and _is_bytes(transport, KEY_BYTES) and _is_name(name))
     return Member(device, transport, name)
 
 
-def _grants(items: list[Any]) -> list[Grant]:
-    grants = [Grant(*item[:3]) for item in items]
+def _grants(items: Any) -> list[Grant]:
+    grants = [Grant(*_array(item)[:3]) for item in _array(items)]
     _check(all(_is_name(g.scope) and _is_bytes(g.epoch, ID_BYTES) and type(g.wrap) is bytes for g in grants))
     return grants
 
 
 def _genesis(parts: list[Any]) -> Genesis:
     suite, nonce, member, paper, recovery = parts[:5]
-    _check(suite == SUITE and _is_bytes(nonce, 16) and (recovery is None or _is_bytes(recovery, KEY_BYTES)))
+    _check(type(suite) is int and suite == SUITE and _is_bytes(nonce, 16))
+    _check(recovery is None or _is_bytes(recovery, KEY_BYTES))
     return Genesis(suite, nonce, _member(member), None if paper is None else _member(paper), recovery)
 
 
 def _revoke(parts: list[Any]) -> Revoke:
     device, cut, wipe, reason = parts[:4]
-    cuts = [(log, seq, head) for log, seq, head in cut]
+    cuts = [(log, seq, head) for log, seq, head in map(_array, _array(cut))]
     _check(_is_bytes(device, KEY_BYTES) and type(wipe) is bool and (reason is None or type(reason) is str))
     _check(all(_is_place(*place) for place in cuts))
     return Revoke(device, cuts, wipe, reason)
@@ -218,7 +225,7 @@ def _revoke(parts: list[Any]) -> Revoke:
 
 def _epoch(parts: list[Any]) -> Epoch:
     scope, wraps = parts[:2]
-    pairs = [(device, wrap) for device, wrap in wraps]
+    pairs = [(device, wrap) for device, wrap in map(_array, _array(wraps))]
     _check(_is_name(scope) and len(pairs) <= MEMBERS_MAX + 1)
     _check(all(_is_bytes(device, KEY_BYTES) and type(wrap) is bytes for device, wrap in pairs))
     return Epoch(scope, pairs)

@@ -9,6 +9,7 @@ from types import ModuleType
 
 from tests.benchmarks import (
     affirming,
+    hostile,
     hot_slot,
     idling,
     joining,
@@ -40,6 +41,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "sync": syncing,
     "join": joining,
     "idle": idling,
+    "hostile": hostile,
 }
 SCALES = ("small", "quick", "full")  # seconds; minutes; an hour
 LOAD_MAX = 1.5  # before a run; above it the sides wait for a processor, and ratios of waits tell nothing
