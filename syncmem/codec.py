@@ -174,20 +174,17 @@ FLAT: Final = frozenset({str, int, bool, bytes, type(None)})
 
 
 def is_canonical(value: Any, depth: int = 0) -> bool:
-    """Whether a decoded value keeps the rules that re-encoding alone does not show (order, depth, NaN)."""
+    """Whether a decoded value keeps the rules that re-encoding alone does not show (keys, depth, NaN, extensions)."""
     kind = type(value)
     if kind is not list and kind is not dict:
-        return bool(value == value)
+        return kind in FLAT or (kind is float and value == value)
     if depth == DEPTH_MAX or not value:
         return depth < DEPTH_MAX
     if kind is dict:
         if not _ascend(value):
             return False
         value = value.values()
-    return all(is_canonical(item, depth + 1) for item in value if type(item) in _NEEDS_A_LOOK)
-
-
-_NEEDS_A_LOOK: Final = frozenset({list, dict, float})
+    return all(is_canonical(item, depth + 1) for item in value if type(item) not in FLAT)
 
 
 def _ascend(keys: Collection[Any]) -> bool:

@@ -2,7 +2,7 @@
 
 Rules: a target returns, or raises what its reader documents, and nothing else, whatever it is given; where
 there is a seal or a signature in front of a reader, the target also makes a right one over the given bytes,
-as a hostile member would.  What was read is looked at again: it writes back to what it was.
+as a hostile member would.  What was read is looked at again: it can be written, and is the same then.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from syncmem.model.event import Statement as Said
 from syncmem.replica.bundle import read_bundle
 from syncmem.seal.envelope import PLAINTEXT_BYTES_MAX, unseal
 from syncmem.seal.keys import SIGNATURE_BYTES, sign
-from syncmem.seal.statements import read_statement
+from syncmem.seal.statements import Statement, read_statement
 from syncmem.sync.pairing import Code
 from syncmem.wire.blob import ItemKind, read_blob, read_replaced, read_wants
 from syncmem.wire.frames import frame_bytes, read_frame
@@ -41,7 +41,8 @@ class Target:
     """A reader.
 
     Attributes:
-        read: gives bytes to the reader; ``refuses``: the errors it documents.
+        read: gives bytes to the reader; ``refuses``: the errors it documents; ``again``: writes what was read and
+            reads it once more.
         samples: what it accepts.
         inside: canonical bytes inside of what it accepts, each with what makes of such bytes what ``read`` takes:
             so a value can be changed where changed bytes would only break.
@@ -51,27 +52,19 @@ class Target:
     refuses: tuple[type[Exception], ...]
     samples: Sequence[bytes]
     inside: Sequence[tuple[bytes, Wrap]] = ()
+    again: Callable[[Any], object] = lambda found: found
 
     def accepts(self, data: bytes) -> bool:
         """Whether the reader takes the bytes; raises what it does not document."""
         try:
-            self.read(data)
+            found = self.read(data)
         except self.refuses:
             return False
+        assert self.again(found) == found
         return True
 
 
 # -- readers ------------------------------------------------------------------------------------------
-
-
-def codec(data: bytes) -> None:
-    value = unpack(data, bytes_max=FRAME_BYTES_MAX)
-    assert pack(value) == data
-
-
-def frame(data: bytes) -> None:
-    found = read_frame(data)
-    assert read_frame(frame_bytes(found)) == found
 
 
 def envelope(data: bytes) -> None:
@@ -88,7 +81,7 @@ def blob(data: bytes) -> None:
     signature = sign(valid.SEED, labels.BLOB, valid.VAULT + valid.KEY.mailbox + sha256(data).digest())
     signed = data + SIGNATURE_BYTES.to_bytes(_LENGTH_BYTES, "big") + signature
     readers: dict[int, Read] = {
-        ItemKind.FRAME: frame,
+        ItemKind.FRAME: read_frame,
         ItemKind.STATEMENT: read_statement,
         ItemKind.WANTS: read_wants,
         ItemKind.REPLACED: read_replaced,
@@ -97,10 +90,9 @@ def blob(data: bytes) -> None:
         readers.get(item.kind, bytes)(item.body)
 
 
-def statement(data: bytes) -> None:
+def statement(data: bytes) -> Statement:
     """A content that a member has signed."""
-    found = read_statement(valid.statement(data))
-    assert read_statement(found.wire) == found
+    return read_statement(valid.statement(data))
 
 
 def payload(data: bytes) -> None:
@@ -154,9 +146,8 @@ def bundle(data: bytes) -> None:
         pass
 
 
-def code(data: bytes) -> None:
-    found = Code.parse(data.decode("utf-8", errors="replace"))
-    assert Code.parse(str(found)) == found
+def code(data: bytes) -> Code:
+    return Code.parse(data.decode("utf-8", errors="replace"))
 
 
 # -- all of them --------------------------------------------------------------------------------------
@@ -206,15 +197,38 @@ _REQUESTS = _numbered([made[:-SIGNATURE_BYTES] for made in valid.requests()])
 _ANSWERS = _numbered(valid.answers())
 
 TARGETS: Final[dict[str, Target]] = {
-    "codec": Target(codec, (NotCanonical,), _VALUES, [(value, bytes) for value in _VALUES]),
-    "frame": Target(frame, (NotCanonical,), _FRAMES, [(_body(data), lambda body: b"\0" + body) for data in _FRAMES]),
+    "codec": Target(
+        read=lambda data: unpack(data, bytes_max=FRAME_BYTES_MAX),
+        refuses=(NotCanonical,),
+        samples=_VALUES,
+        inside=[(value, bytes) for value in _VALUES],
+        again=lambda value: unpack(pack(value), bytes_max=FRAME_BYTES_MAX),
+    ),
+    "frame": Target(
+        read=read_frame,
+        refuses=(NotCanonical,),
+        samples=_FRAMES,
+        inside=[(_body(data), lambda body: b"\0" + body) for data in _FRAMES],
+        again=lambda frame: read_frame(frame_bytes(frame)),
+    ),
     "envelope": Target(envelope, _REFUSED, [valid.envelope(_BLOB), b"plain"]),
     "blob": Target(blob, _REFUSED, [_BLOB]),
-    "statement": Target(statement, _REFUSED, _CONTENTS, [(content, bytes) for content in _CONTENTS]),
+    "statement": Target(
+        read=statement,
+        refuses=_REFUSED,
+        samples=_CONTENTS,
+        inside=[(content, bytes) for content in _CONTENTS],
+        again=lambda found: read_statement(found.wire),
+    ),
     "payload": Target(payload, (NotCanonical,), _PAYLOADS, _after_first(_PAYLOADS)),
     "event": Target(taken_in, (), _PAYLOADS, _after_first(_PAYLOADS)),
     "request": Target(request, _REFUSED, _REQUESTS, _headed(_REQUESTS)),
     "answer": Target(answer, (NotCanonical,), _ANSWERS, _headed(_ANSWERS)),
     "bundle": Target(bundle, (NotCanonical,), [valid.bundle()]),
-    "code": Target(code, (InvalidInput,), [str(Code(bytes(16), "folder:shared")).encode()]),
+    "code": Target(
+        code,
+        (InvalidInput,),
+        [str(Code(bytes(16), "folder:shared")).encode()],
+        again=lambda found: Code.parse(str(found)),
+    ),
 }
