@@ -20,6 +20,7 @@ from syncmem.replica.logs import Logs
 from syncmem.wire.frames import FRAME_BYTES_MAX, frame_bytes, read_frame
 
 MAGIC: Final = b"syncmem bundle 1\n"
+FRAME_BYTES_MIN: Final = 128  # a device key, a head and a signature do not shrink; what is shorter is the end
 _LENGTH_BYTES: Final = 4
 _END: Final = "end"
 
@@ -99,7 +100,7 @@ def _check_whole(file: IO[bytes]) -> None:
     for data in _pieces(file, with_end=True):
         if end is not None:
             raise NotCanonical("the bundle goes on after its end; ask for a new copy")
-        if len(data) < 128 and data[1:5] == pack(_END):
+        if len(data) < FRAME_BYTES_MIN:
             end = unpack(data)
             continue
         digest.update(data)
@@ -117,7 +118,7 @@ def _pieces(file: IO[bytes], *, with_end: bool = False) -> Iterator[bytes]:
         data = file.read(size) if size <= FRAME_BYTES_MAX else b""
         if len(data) != size:
             raise NotCanonical("the bundle was cut off on its way; ask for a new copy")
-        if with_end or data[1:5] != pack(_END):
+        if with_end or len(data) >= FRAME_BYTES_MIN:
             yield data
 
 

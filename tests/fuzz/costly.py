@@ -14,6 +14,7 @@ from random import Random
 from typing import Any, Final
 
 from syncmem.codec import EVENT_BYTES_MAX, pack_flat
+from syncmem.replica.bundle import FRAME_BYTES_MIN, MAGIC
 from syncmem.seal.envelope import PLAINTEXT_BYTES_MAX
 from syncmem.wire.blob import PIECE_BYTES_MAX, ItemKind
 from syncmem.wire.frames import FRAME_INFLATED_MAX
@@ -168,6 +169,11 @@ def _all() -> dict[str, dict[str, Made]]:
             "empty pieces": _blob(room, b""),
             "pieces of one byte": _blob(room, b"\x63"),
             "small frames": _blob(room, bytes([ItemKind.FRAME, 0, 0x90])),
+        },
+        "bundle": {
+            "pieces of nothing": _late(MAGIC + bytes(2**20)),
+            "small pieces": _late(MAGIC + _pieces(bytes(FRAME_BYTES_MIN - 1)) * 8_000),
+            "small frames": _late(MAGIC + _pieces(bytes(FRAME_BYTES_MIN)) * 8_000),
         },
         "envelope": {
             "random bytes": _late(b"SMv1\1" + valid.KEY.epoch[:8] + sha256(b"").digest() * 29_126),
