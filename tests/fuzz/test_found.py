@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from syncmem.codec import ELEMENTS_MAX, EVENT_BYTES_MAX, is_canonical, pack, pack_flat, unpack, unpack_each, unpack_own
@@ -10,6 +12,7 @@ from syncmem.model.event import Frontier, Kind, Payload, encode
 from syncmem.model.frame import Frame
 from syncmem.replica.intake import take_in_all
 from syncmem.replica.replica import BULK_EVENTS
+from syncmem.seal.keys import verify
 from syncmem.wire.blob import PIECES_MAX
 from tests.fuzz import valid
 from tests.fuzz.costly import peak_of_reading
@@ -113,6 +116,13 @@ def test_where_a_statement_has_an_array_nothing_else_passes_for_one() -> None:
             for other in ({}, {"abc": 1}, "abc", b"abc") if type(part) is list else ():
                 wrong = [*content[:5], [*body[:place], other, *body[place + 1 :]]]
                 assert not TARGETS["statement"].accepts(pack(wrong)), (content[0], place, other)
+
+
+@pytest.mark.parametrize("part", [None, 5, "x", [], {}, [b"x"], b"", bytes(31), bytes(32)])
+def test_a_signature_is_right_or_wrong_and_never_an_error(part: Any) -> None:
+    """Who asks to be let in says key and signature in any form: it ended the waiting of who had invited."""
+    assert not verify(part, b"label", b"message", bytes(64))
+    assert not verify(valid.KEY.write_key, b"label", b"message", part)
 
 
 def test_a_suite_that_is_true_is_not_suite_one() -> None:
