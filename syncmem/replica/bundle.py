@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 from hashlib import sha256
-from typing import IO, Any, Final
+from typing import IO, Final
 
-from syncmem.codec import pack, unpack
+from syncmem.codec import pack
 from syncmem.errors import NotCanonical
 from syncmem.model.event import LogKey
 from syncmem.model.frame import DEVICE_SCOPE, Frame, Stored
@@ -96,16 +96,16 @@ def read_bundle(file: IO[bytes]) -> Iterator[Frame]:
 
 def _check_whole(file: IO[bytes]) -> None:
     digest, count = sha256(), 0
-    end: Any = None
+    end: bytes | None = None
     for data in _pieces(file, with_end=True):
         if end is not None:
             raise NotCanonical("the bundle goes on after its end; ask for a new copy")
         if len(data) < FRAME_BYTES_MIN:
-            end = unpack(data)
+            end = data
             continue
         digest.update(data)
         count += 1
-    if end != [_END, count, digest.digest()]:
+    if end != pack([_END, count, digest.digest()]):
         raise NotCanonical("the bundle was cut off or changed on its way; ask for a new copy")
 
 
