@@ -67,9 +67,8 @@ def unpack_outer(data: bytes, *, containers_max: int | None = None) -> Any:
         NotCanonical: malformed, a second encoding, or more than ``containers_max`` arrays and maps.  How long
             ``data`` may be is the caller's to decide.
     """
-    most = len(data) if containers_max is None else containers_max
-    if _declares_much(data) or _count(data, _OPENING) > most:
-        _look_over(data, len(data), most)
+    if _declares_much(data) or (containers_max is not None and _count(data, _OPENING) > containers_max):
+        _look_over(data, len(data), len(data) if containers_max is None else containers_max)
     try:
         value = msgpack.unpackb(data, raw=False, strict_map_key=True, ext_hook=_no_extension)
         same = msgpack.packb(value, use_bin_type=True) == data
@@ -125,7 +124,8 @@ def _count(data: bytes, wanted: bytes) -> int:
 
 def _declares_much(data: bytes) -> bool:
     """Whether arrays that lie in each other could declare far more elements than there are bytes."""
-    return _POINTER_BYTES * len(data) * _count(data, _OPENING_LONG) > _PROMISED_BYTES_MAX
+    most = _PROMISED_BYTES_MAX // (_POINTER_BYTES * len(data) or 1)  # headers, each of which promises all that follows
+    return len(data) > most and _count(data, _OPENING_LONG) > most
 
 
 def _look_over(data: bytes, elements_max: int, containers_max: int) -> None:
