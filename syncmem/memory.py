@@ -19,7 +19,7 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING
 
 from syncmem.asking import Asking
-from syncmem.codec import unpack
+from syncmem.codec import unpack_own
 from syncmem.doctor import examine
 from syncmem.environment import Environment
 from syncmem.errors import InvalidInput
@@ -139,6 +139,6 @@ class Memory(TakingBack, Forgetting, Asking, Meeting, Syncing):
             sql = "SELECT n, touched FROM transactions WHERE n > ? ORDER BY n"
             for number, touched in self._replica.db.execute(sql, (n,)).fetchall():
                 n = number
-                slots = map(self._replica.catalog.known, unpack(touched, bytes_max=2**30))
+                slots = map(self._replica.catalog.known, unpack_own(touched))
                 notices += [Notice(s.scope, s.entity, s.predicate, number) for s in slots if s is not None]
         return n, notices

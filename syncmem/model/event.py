@@ -295,7 +295,7 @@ def _refs(value: Any) -> Any:
 
 
 def _ref(item: Any) -> Ref:
-    typed = [type(part) for part in item] == [bytes, int, bytes]
+    typed = type(item) is list and [type(part) for part in item] == [bytes, int, bytes]
     if not typed or (len(item[0]), len(item[2])) != (ID_BYTES, ID_BYTES) or not 1 <= item[1] <= SEQ_MAX:
         raise NotCanonical("a reference is [log id, place, event id]; ask the sender to check it")
     return Ref(*item)
@@ -314,6 +314,8 @@ def _check_ranges(payload: Payload) -> None:
                 raise NotCanonical("a stated time is out of range; ask the sender to check it")
         if type(value) is not str or len(value) > TEXT_BYTES_MAX // 4:
             _check_value(value)
+    elif isinstance(payload, Define):
+        _check_value(payload.settings)
     elif isinstance(payload, ClockNote):
         numbers = (payload.first, payload.last, abs(payload.offset))
         if len(payload.log) != ID_BYTES or not all(0 <= number <= LATEST for number in numbers):
@@ -326,8 +328,7 @@ def _check_ranges(payload: Payload) -> None:
         raise NotCanonical("a trust is out of range; ask the sender to check it")
 
 
-def _check_value(value: Any) -> None:
-    """Refuse a value that no claim can hold."""
+def _check_value(value: Any) -> None:  # refuses what no claim can hold
     if value is not None and type(value) not in (int, bool):
         try:
             value_of_bytes(pack(value))
@@ -336,9 +337,13 @@ def _check_value(value: Any) -> None:
 
 
 def _check_frontier(note: Frontier) -> None:
-    for pair in note.changed:
-        if type(pair) is not list or [type(part) for part in pair] != [bytes, int]:
-            raise NotCanonical("a frontier note lists [log id, place]; ask the sender to check it")
+    if not (0 <= note.n <= LATEST and 0 <= note.fold_version <= LATEST and all(map(_is_place, note.changed))):
+        raise NotCanonical("a frontier note has two numbers and lists [log id, place]; ask the sender to check it")
+
+
+def _is_place(pair: Any) -> bool:  # a log id and a place in that log
+    typed = type(pair) is list and [*map(type, pair)] == [bytes, int]
+    return typed and len(pair[0]) == ID_BYTES and 0 <= pair[1] <= SEQ_MAX
 
 
 class _Check(NamedTuple):

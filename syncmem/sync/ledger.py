@@ -58,14 +58,14 @@ class Ledger(Mailboxes):
 
     def known(self, no: int, *states: BlobState) -> Iterator[tuple[BlobName, Contents]]:
         """The blobs in some states with what they hold, stream by stream."""
-        return self._select(f"state IN ({', '.join('?' * len(states))})", no, *map(int, states))
+        return self._find(f"state IN ({', '.join('?' * len(states))})", no, *map(int, states))
 
     def small(self, no: int, streams: Iterable[bytes]) -> Iterator[tuple[BlobName, Contents]]:
         """The blobs of some streams that are there and hold few events; an index keeps them."""
         for stream in sorted(streams):
-            yield from self._select("stream = ? AND state = 1 AND events < 256", no, stream)
+            yield from self._find("stream = ? AND state = 1 AND events < 256", no, stream)
 
-    def _select(self, where: str, no: int, *values: object) -> Iterator[tuple[BlobName, Contents]]:
+    def _find(self, where: str, no: int, *values: object) -> Iterator[tuple[BlobName, Contents]]:
         columns = "stream, counter, digest, contents"
         sql = f"SELECT {columns} FROM blobs WHERE mailbox = ? AND {where} ORDER BY stream, counter"
         for stream, counter, digest, contents in self._db.execute(sql, (no, *values)).fetchall():
