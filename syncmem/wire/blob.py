@@ -22,6 +22,7 @@ from syncmem.wire.mailbox import COUNTER_MAX, DIGEST_BYTES, KEY_BYTES, STREAM_BY
 FORMAT: Final = 1
 PIECE_BYTES_MAX: Final = 256 * 1024  # above the largest frame
 PIECES_MAX: Final = 4096  # in one blob: three times what a writer ever puts into one
+BLOB_PAYLOAD_MAX: Final = 8 * 1024 * 1024  # of events in one blob: frames inflate, so it bounds what opening one costs
 INCARNATION_BYTES: Final = 16
 LOG_BYTES: Final = 16
 _LENGTH_BYTES: Final = 4
