@@ -131,18 +131,23 @@ FLAT: Final = frozenset({str, int, bool, bytes, type(None)})
 
 
 def is_canonical(value: Any, depth: int = 0) -> bool:
-    """Whether a decoded value keeps the rules that re-encoding alone does not show (order, depth, NaN)."""
+    """Whether a decoded value keeps the rules that re-encoding alone does not show (keys, depth, NaN, extensions)."""
     kind = type(value)
     if kind is list:
-        return depth < DEPTH_MAX and all(is_canonical(item, depth + 1) for item in value if type(item) in _NEEDS_A_LOOK)
+        return depth < DEPTH_MAX and all(is_canonical(item, depth + 1) for item in value if type(item) not in FLAT)
     if kind is dict:
-        if depth >= DEPTH_MAX or (len(value) > 1 and (keys := list(value)) != _key_order(keys)):
+        if depth >= DEPTH_MAX or not _are_keys(list(value)):
             return False
-        return all(is_canonical(item, depth + 1) for item in value.values() if type(item) in _NEEDS_A_LOOK)
-    return bool(value == value)
+        return all(is_canonical(item, depth + 1) for item in value.values() if type(item) not in FLAT)
+    return kind in FLAT or (kind is float and value == value)
 
 
-_NEEDS_A_LOOK: Final = frozenset({list, dict, float})
+def _are_keys(keys: list[Any]) -> bool:
+    """Whether the keys of a map are text in canonical order: the decoder also lets bytes through."""
+    return _TEXT.issuperset(map(type, keys)) and (len(keys) < 2 or keys == _key_order(keys))
+
+
+_TEXT: Final = frozenset({str})
 
 
 def _key_order(keys: list[str]) -> list[str]:
