@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from syncmem.codec import pack_flat, unpack
 from syncmem.model.instant import FOREVER
+from syncmem.model.value import NONE, from_stored
 from syncmem.replica.connection import Database
 from syncmem.replica.logs import Logs
 
@@ -97,7 +98,7 @@ class Digests:
             f"WHERE slot = ? AND known_to = {FOREVER}"
         )
         rows = self._db.execute(sql, (slot,)).fetchall()
-        hashes = (sha256(pack_flat([entity, predicate, *row])).digest() for row in rows)
+        hashes = (sha256(_belief_bytes(entity, predicate, *row)).digest() for row in rows)
         return sum(int.from_bytes(value, "big") for value in hashes) % _MODULUS
 
     def _move(self, scope: str, change: int) -> None:
@@ -105,3 +106,11 @@ class Digests:
         digest = (int.from_bytes(row[0], "big") if row else 0) + change
         values = (scope, (digest % _MODULUS).to_bytes(DIGEST_BYTES, "big"))
         self._db.execute("INSERT OR REPLACE INTO belief_digests VALUES (?, ?, 0)", values)
+
+
+def _belief_bytes(
+    entity: str, predicate: str, lane: bytes, start: int, end: int, value: str, trust: int, contested: int
+) -> bytes:
+    """One rectangle as it is hashed: its value as itself, because texts of JSON differ between languages."""
+    stored = from_stored(value)
+    return pack_flat([entity, predicate, lane, start, end, None if stored is NONE else stored, trust, contested])
