@@ -1,0 +1,32 @@
+"""All areas, in the order in which the protocol speaks of them."""
+
+from __future__ import annotations
+
+from protocol.vectors.generate import (
+    blob,
+    bundle,
+    chain,
+    clock,
+    encoding,
+    envelope,
+    erasure,
+    event,
+    fold,
+    frame,
+    keys,
+    mailbox,
+    roster,
+    salt,
+    statement,
+)
+from protocol.vectors.generate.vector import Vector
+
+AREAS = (
+    *(encoding, clock, salt, event, chain, frame, bundle),
+    *(fold, erasure, keys, statement, roster, envelope, blob, mailbox),
+)
+
+
+def all_vectors() -> list[Vector]:
+    """Every vector, each time made anew."""
+    return [vector for area in AREAS for vector in area.vectors()]
