@@ -24,10 +24,10 @@ class Ask:
         return bytes_of(self._field(name, str))
 
     def text(self, name: str) -> str:
-        return str(self._field(name, str))
+        return _encodable(self._field(name, str))
 
     def number(self, name: str) -> int:
-        return int(self._field(name, int))
+        return _of_64_bits(self._field(name, int))
 
     def value(self, name: str) -> Any:
         if name not in self.fields:
@@ -40,7 +40,7 @@ class Ask:
 
     def numbers(self, name: str) -> list[int]:
         """A list of integers; empty where the field is missing."""
-        return [item for (item,) in self._rows(name, int)]
+        return [_of_64_bits(item) for (item,) in self._rows(name, int)]
 
     def pairs(self, name: str) -> list[tuple[bytes, int]]:
         """A list of ``[bytes, integer]``; empty where the field is missing."""
@@ -56,7 +56,7 @@ class Ask:
 
     def keyed(self, name: str) -> dict[str, bytes]:
         """An object of byte strings; empty where the field is missing."""
-        return {key: bytes_of(text) for key, text in self._field(name, dict, {}).items()}
+        return {_encodable(key): bytes_of(text) for key, text in self._field(name, dict, {}).items()}
 
     def _rows(self, name: str, *types: type[Any]) -> list[list[Any]]:
         """Rows of as many entries as there are types; of a single type the entries may stand alone."""
@@ -71,3 +71,15 @@ class Ask:
         if type(found) is not kind:
             raise InvalidInput(f"the field {name!r} has another type; see protocol/harness.md")
         return found
+
+
+def _encodable(text: str) -> str:
+    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise InvalidInput("a lone surrogate has no UTF-8; send another text")
+    return text
+
+
+def _of_64_bits(number: int) -> int:
+    if not -(2**63) <= number < 2**63:
+        raise InvalidInput("a number has 64 bits; send another")
+    return number

@@ -85,8 +85,6 @@ def answer(fields: dict[str, Any]) -> Answer:
         found = spoken(Ask(fields))
     except SyncmemError as error:
         return _refused(error)
-    except (UnicodeEncodeError, OverflowError) as error:
-        return _refused(InvalidInput(f"a field has no encoding ({error}); send another"))
     return {"outcome": str(found.pop("outcome", Outcome.ACCEPTED)), **found}
 
 

@@ -265,8 +265,8 @@ def decode(kind: int, payload: bytes) -> Payload | None:
     types = tuple(map(type, fields))
     if types not in check.accepted:
         _check_types(kind, types, check)
-    for number in check.refs:
-        fields[number] = _refs(fields[number])
+    for number, several in check.refs:
+        fields[number] = _refs(fields[number]) if several else _ref(fields[number])
     decoded: Payload = cls(*fields)
     _check_ranges(decoded)
     return decoded
@@ -280,17 +280,12 @@ def _check_types(kind: int, types: tuple[type[Any], ...], check: _Check) -> None
     check.accepted.add(types)
 
 
-def _refs(value: Any) -> Any:
-    """Pointers as :class:`Ref`: one, or a list of them."""
-    if value is None:
-        return None
-    if type(value) is list and value and type(value[0]) is list:
-        return [_ref(item) for item in value]
-    return _ref(value)
+def _refs(value: list[Any] | None) -> list[Ref] | None:
+    return None if value is None else [_ref(item) for item in value]
 
 
 def _ref(item: Any) -> Ref:
-    typed = [type(part) for part in item] == [bytes, int, bytes]
+    typed = type(item) is list and [type(part) for part in item] == [bytes, int, bytes]
     if not typed or (len(item[0]), len(item[2])) != (ID_BYTES, ID_BYTES) or not 1 <= item[1] <= SEQ_MAX:
         raise NotCanonical("a reference is [log id, place, event id]; ask the sender to check it")
     return Ref(*item)
@@ -308,8 +303,8 @@ def _check_ranges(payload: Payload) -> None:
                 raise NotCanonical("a stated time is out of range; ask the sender to check it")
         _check_value(payload.value)
     if isinstance(payload, ClockNote):
-        numbers = (payload.first, payload.last, abs(payload.offset))
-        if len(payload.log) != ID_BYTES or not all(0 <= number <= LATEST for number in numbers):
+        placed = all(0 <= place <= SEQ_MAX for place in (payload.first, payload.last))
+        if len(payload.log) != ID_BYTES or not placed or abs(payload.offset) > LATEST:
             raise NotCanonical("a clock note names a log, places and an offset; ask the sender to check it")
     if isinstance(payload, Erase):
         keyed = payload.salt is None or len(payload.salt) == SALT_BYTES
@@ -331,15 +326,19 @@ def _check_value(value: Any) -> None:
 
 
 def _check_frontier(note: Frontier) -> None:
-    for pair in note.changed:
-        if type(pair) is not list or [type(part) for part in pair] != [bytes, int]:
-            raise NotCanonical("a frontier note lists [log id, place]; ask the sender to check it")
+    if not (0 <= note.n <= LATEST and 0 <= note.fold_version <= LATEST and all(map(_is_place, note.changed))):
+        raise NotCanonical("a frontier note counts from 0 and lists [log id, place]; ask the sender to check it")
+
+
+def _is_place(pair: Any) -> bool:
+    typed = type(pair) is list and [type(part) for part in pair] == [bytes, int]
+    return typed and len(pair[0]) == ID_BYTES and 0 <= pair[1] <= SEQ_MAX
 
 
 class _Check(NamedTuple):
     fields: int
     typed: tuple[tuple[int, _Types], ...]
-    refs: tuple[int, ...]
+    refs: tuple[tuple[int, bool], ...]  # fields that are pointers, and whether they are lists of them
     accepted: set[tuple[type[Any], ...]]  # combinations of types that were found right
 
 
@@ -357,7 +356,7 @@ _OPTIONAL_LIST: _Types = frozenset({list, type(None)})
 _SAID = (_INT, _OPTIONAL_TEXT, _OPTIONAL_TEXT)  # trust, source kind, source id
 
 
-def _shape(cls: type[Any], *types: _Types | None, refs: tuple[int, ...] = ()) -> tuple[type[Any], _Check]:
+def _shape(cls: type[Any], *types: _Types | None, refs: tuple[tuple[int, bool], ...] = ()) -> tuple[type[Any], _Check]:
     typed = tuple((number, allowed) for number, allowed in enumerate(types) if allowed is not None)
     return cls, _Check(len(types), typed, refs, set())
 
@@ -366,13 +365,13 @@ _STATEMENT = _shape(
     Statement,
     *(_TEXT, _TEXT, None, _INT, _OPTIONAL_INT, _OPTIONAL_INT, _OPTIONAL_INT, _OPTIONAL_INT, _INT, *_SAID),
     *(_OPTIONAL_TEXT, _OPTIONAL_LIST, _OPTIONAL_MAP),
-    refs=(13,),
+    refs=((13, True),),
 )
 _SHAPES: Final[dict[int, tuple[type[Any], _Check]]] = {
     **dict.fromkeys((int(kind) for kind in STATEMENTS), _STATEMENT),
-    Kind.RETRACT: _shape(Retract, _LIST, *_SAID, _OPTIONAL_TEXT, _OPTIONAL_MAP, refs=(0,)),
+    Kind.RETRACT: _shape(Retract, _LIST, *_SAID, _OPTIONAL_TEXT, _OPTIONAL_MAP, refs=((0, True),)),
     Kind.WITHDRAW: _shape(Withdraw, _TEXT, *_SAID, _OPTIONAL_MAP),
-    Kind.UNDO: _shape(Undo, _LIST, *_SAID, _OPTIONAL_MAP, refs=(0,)),
+    Kind.UNDO: _shape(Undo, _LIST, *_SAID, _OPTIONAL_MAP, refs=((0, False),)),
     Kind.DEFINE: _shape(Define, _TEXT, _MAP, *_SAID, _OPTIONAL_TEXT, _OPTIONAL_MAP),
     Kind.CLOCK_NOTE: _shape(ClockNote, _BYTES, _INT, _INT, _INT, *_SAID, _OPTIONAL_MAP),
     Kind.FRONTIER: _shape(Frontier, _INT, _INT, _LIST, _OPTIONAL_MAP),

@@ -71,6 +71,8 @@ def definitions() -> Iterator[Vector]:
     yield fold("definition-withdrawn", "A withdrawn batch takes its definitions along.", written, *BOTH)
     written, log = two_cities({"cardinality": "several", "equality": "fuzzy", "new": 5})
     yield fold("unknown-settings", "Settings of a later version are passed over.", written, *BOTH)
+    odd = {**SINGLE, "equality": ["x"], "ttl": b"\0", "new": {"a": b"\0"}}
+    yield fold("odd-settings", "So are values of settings that no version has.", two_cities(odd)[0], *ONE)
 
 
 def lanes() -> Iterator[Vector]:
@@ -122,6 +124,13 @@ def scopes() -> Iterator[Vector]:
     other = logs(1, "work")[0]
     other.write(5, day(9), [[vault[1].ref(2)], 90, None, None, None, None])
     yield fold("reference-into-other-scope", "A reference into another scope has no effect.", [*vault, other], *ONE)
+    vault, _ = two_cities(SINGLE)
+    other = logs(1, "work")[0]
+    gone = claim(other, "Porto", 3)
+    other.write(5, day(4), [[gone], 90, None, None, None, None])
+    claim(vault[2], "Porto", 6, kind=3, refs=[gone])
+    yield fold("end-naming-other-scope", "An end that names a claim of another scope names none: it acts.",
+               [*vault, other], row(1, 3, "Lisbon"), row(3, 6, "Porto"))  # fmt: skip
     vault, _ = two_cities(SINGLE)
     claim(vault[2], "Faro", 5, batch="batch")
     other = logs(1, "work")[0]
