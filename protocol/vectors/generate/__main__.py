@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from protocol.vectors.generate import examples
 from protocol.vectors.generate.areas import all_vectors
 from protocol.vectors.generate.vector import FOLDER, files_of, held
 
@@ -17,6 +18,8 @@ def main(folder: Path) -> None:
     for path, text in files.items():
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8", newline="\n")
+    if folder == FOLDER:
+        examples.PATH.write_text(examples.text(vectors), encoding="utf-8", newline="\n")
     print(f"{len(vectors)} vectors in {len(files)} files")
 
 
