@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from syncmem import labels
 from syncmem.conformance.asking import Ask
 from syncmem.conformance.notation import tagged
 from syncmem.conformance.outcomes import Outcome
 from syncmem.errors import InvalidInput, Unreadable
 from syncmem.model.subjects import subject_name
 from syncmem.seal.envelope import EpochKey, padded_length, seal, unseal
-from syncmem.seal.keys import SEED_BYTES, public_key, transport_key, unwrap, wrap_context
+from syncmem.seal.keys import SEED_BYTES, derive, public_key, transport_key, unwrap, wrap_context
 from syncmem.seal.phrase import new_phrase, paper_seed
 from syncmem.seal.roster import Roster
 from syncmem.seal.statements import Statement, read_statement
+from syncmem.sync.pairing import Code
 from syncmem.wire.blob import ItemKind, read_blob, read_replaced, read_wants
 
 Answer = dict[str, Any]
@@ -32,7 +34,11 @@ def keys_word(ask: Ask) -> Answer:
     if ask.has("entropy"):
         told["phrase"] = new_phrase(_secret(ask, "entropy"))
     if ask.has("phrase"):
-        told["paper_seed"] = paper_seed(ask.text("phrase")).hex()
+        paper = paper_seed(ask.text("phrase"))
+        told |= {"paper_seed": paper.hex(), "recovery_seed": derive(paper, labels.RECOVERY, SEED_BYTES).hex()}
+    if ask.has("code"):
+        code = Code.parse(ask.text("code"))
+        told |= {"secret": code.secret.hex(), "address": code.address, "place": code.place.hex()}
     if ask.has("length"):
         told["padded"] = padded_length(ask.number("length"))
     return told

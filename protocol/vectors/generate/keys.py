@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hmac
 from collections.abc import Iterator
 from hashlib import sha256
@@ -113,6 +114,7 @@ def vectors() -> Iterator[Vector]:
         says = "An erased entity is named by a keyed hash of its UTF-8 bytes."
         yield derived(name, says, {"subject_key": SUBJECT_KEY.hex(), "entity": entity}, name=digest)
     yield from phrases()
+    yield from codes()
     for length, size in ((1, 512), (512, 512), (513, 544), (1000, 1024), (100_000, 100_352), (1_000_000, 1_015_808)):
         yield derived(f"padded-{length}", f"{length} bytes are padded to {size}.", {"length": length}, padded=size)
     yield Vector(
@@ -122,12 +124,36 @@ def vectors() -> Iterator[Vector]:
     yield from wraps()
 
 
+def coded(data: bytes) -> str:
+    return "SYNCMEM-" + base64.b32encode(data + sha256(data).digest()[:4]).decode().rstrip("=")
+
+
+def codes() -> Iterator[Vector]:
+    said, address = secret("code", 16), "https://relay.example.org"
+    place = expand(said + bytes(16), labels.INVITATION, 32)
+    right = coded(pack([1, said, address]))
+    told: dict[str, Any] = {"secret": said, "address": address, "place": place}
+    yield derived("code", "A code tells a secret and an address; the secret leads to the meeting place.",
+                  {"code": right}, **told)  # fmt: skip
+    spaced = "\n".join([right[:20].lower(), "  " + right[20:50], right[50:]])
+    yield derived("code-as-typed", "Case, spaces and line ends of a code do not matter.", {"code": spaced}, **told)
+    other = right[:30] + ("B" if right[30] != "B" else "C") + right[31:]
+    for name, says, code in (
+        ("code-wrong-character", "A wrong character of a code is noticed.", other),
+        ("code-cut-off", "A code that is not whole is noticed.", right[:-3]),
+        ("code-without-name", "A code begins with its name.", right.removeprefix("SYNCMEM-")),
+        ("code-short-secret", "The secret of a code has 16 bytes.", coded(pack([1, said[:15], address]))),
+        ("code-version-2", "A code of another version is not used.", coded(pack([2, said, address]))),
+    ):
+        yield Vector("keys", name, says, {"word": "keys", "code": code}, {"outcome": "invalid"})
+
+
 def phrases() -> Iterator[Vector]:
     paper = expand(bytes(32), labels.PAPER, 32)
     yield derived("phrase", "32 bytes are 24 words, the last of which checks the others.", {"entropy": "(00*32)"},
                   phrase=ZERO_PHRASE)  # fmt: skip
     yield derived("paper-seed", "The words on paper give the seed of the paper member.", {"phrase": ZERO_PHRASE},
-                  paper_seed=paper)  # fmt: skip
+                  paper_seed=paper, recovery_seed=expand(paper, labels.RECOVERY, 32))  # fmt: skip
     spelled = ZERO_PHRASE.upper().replace("ABANDON", "ABAN")
     yield derived("paper-seed-four-letters", "Case does not matter, and four letters of a word are enough.",
                   {"phrase": spelled}, paper_seed=paper)  # fmt: skip
