@@ -16,7 +16,9 @@ from protocol.vectors.generate.statement import (
     PAPER,
     REVOKE,
     ROOT,
+    WRAP,
     content,
+    epoch_body,
     genesis_body,
     id_of,
     member,
@@ -52,7 +54,7 @@ class Vault:
         return self.say(signer, REVOKE, [device.key, [list(place) for place in cut], False, None], after)
 
     def epoch(self, signer: Device, *devices: Device, after: Sequence[bytes] | None = None) -> bytes:
-        return self.say(signer, EPOCH, ["vault", [[device.key, b"wrap"] for device in devices]], after)
+        return self.say(signer, EPOCH, epoch_body("vault", *devices, number=len(self.said)), after)
 
 
 def shown(
@@ -198,7 +200,7 @@ def epochs() -> Iterator[Vector]:
     granted = Vault()
     granted.add(ANA, BO)
     start = [granted.epoch(ANA, ANA)]
-    granted.say(ANA, GRANT, [BO.key, [["vault", start[0], b"wrap"]]])
+    granted.say(ANA, GRANT, [BO.key, [["vault", start[0], WRAP]]])
     granted.revoke(ANA, BO)
     says = "A grant has given the key too: after the revocation of its recipient the epoch is not current."
     yield shown("epoch-granted-to-revoked", says, granted, [ANA], [BO], epochs={"vault": None})

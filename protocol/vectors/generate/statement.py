@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import Any
 
-from protocol.vectors.generate.keys import transport, wrap_for
+from protocol.vectors.generate.keys import transport
 from protocol.vectors.generate.making import T0, Device, flipped, runs, secret
 from protocol.vectors.generate.vector import Vector
 from syncmem import labels
@@ -17,11 +17,17 @@ ANA, BO, PAPER = Device("ana"), Device("bo"), Device("paper")
 GENESIS, ADD, REVOKE, EPOCH, NAME, GRANT, ADOPT = range(1, 8)
 ROOT = bytes(16)  # what a genesis names as its vault
 LOG, HEAD = secret("some log", 16), secret("some head")
+WRAP = secret("wrap", 112)
 PARENTS = sorted([secret("parent 1", 16), secret("parent 2", 16)])
 
 
 def member(device: Device, name: str | None = None) -> list[Any]:
     return [device.key, transport(device).public_key().public_bytes_raw(), name or device.name]
+
+
+def epoch_body(scope: str, *devices: Device, number: int = 1) -> list[Any]:
+    """An epoch of a scope, with the same wrap for each device: who opens it is shown by the vectors of keys."""
+    return [scope, [[key, WRAP] for key in sorted(device.key for device in devices)]]
 
 
 def content(
@@ -68,12 +74,11 @@ def asked(name: str, says: str, data: bytes, answer: dict[str, Any]) -> Vector:
 def vectors() -> Iterator[Vector]:
     yield accepted("genesis", "A genesis names itself the root of its vault.", GENESIS, genesis_body(), ())
     yield accepted("genesis-with-paper", "A genesis may name a member on paper.", GENESIS, genesis_body(True), ())
-    wrap = wrap_for(BO)
-    grants = [["vault", PARENTS[1], wrap]]
+    grants = [["vault", PARENTS[1], WRAP]]
     yield accepted("add", "A member is added with the keys it is given.", ADD, [member(BO), grants])
     yield accepted("revoke", "A member is taken out, with the places up to which it counts.", REVOKE,
                    [BO.key, [[LOG, 5, HEAD]], True, "lost"])  # fmt: skip
-    yield accepted("epoch", "A scope gets a new key, wrapped for each that has it.", EPOCH, ["vault", [[BO.key, wrap]]])
+    yield accepted("epoch", "A scope gets a new key, wrapped for each that has it.", EPOCH, epoch_body("vault", BO))
     yield accepted("name", "A member gets another name.", NAME, [BO.key, "kitchen"])
     yield accepted("grant", "A member is given more scopes.", GRANT, [BO.key, grants])
     yield accepted("adopt", "What a revoked device wrote counts up to a place.", ADOPT, [LOG, 9, HEAD])
@@ -123,7 +128,7 @@ def malformed() -> Iterator[tuple[str, str, bytes]]:
     yield "content-of-five", "The content has six parts.", signed(b"\x95" + NAMED[1 : -len(pack([BO.key, "kitchen"]))])
     yield "too-long", "A statement has at most 64 KiB.", said(REVOKE, [BO.key, [], False, "x" * 65_536])
     yield "time-a-float", "The time is an integer.", said(NAME, [BO.key, "kitchen"], time=1.0)
-    yield "time-too-far", "The time lies within 2^62.", said(NAME, [BO.key, "kitchen"], time=2**62)
+    yield "time-too-far", "The time lies within 2^62.", said(NAME, [BO.key, "kitchen"], time=2**62 + 1)
     yield "vault-short", "A vault's id has 16 bytes.", said(NAME, [BO.key, "kitchen"], vault=bytes(15))
     yield "signer-short", "A signer's key has 32 bytes.", said(NAME, [BO.key, "kitchen"], key=ANA.key[:31])
     yield "parents-descending", "Parents ascend.", said(NAME, [BO.key, "kitchen"], parents=PARENTS[::-1])
@@ -147,10 +152,10 @@ def malformed_bodies() -> Iterator[tuple[str, str, bytes]]:
     yield "member-short-key", "A member's key has 32 bytes.", said(ADD, [[BO.key[:31], *member(BO)[1:]], []])
     yield "member-no-name", "A member has a name.", said(ADD, [[*member(BO)[:2], ""], []])
     yield "name-too-long", "A name has at most 256 bytes.", said(NAME, [BO.key, "k" * 257])
-    yield "grant-short-epoch", "An epoch's id has 16 bytes.", said(GRANT, [BO.key, [["vault", bytes(15), b"wrap"]]])
-    yield "epoch-no-scope", "An epoch is of a scope.", said(EPOCH, ["", []])
-    crowd = [[secret(f"device {number}"), b"wrap"] for number in range(52)]
-    yield "epoch-52-wraps", "A vault has at most 50 devices and one on paper.", said(EPOCH, ["vault", crowd])
+    yield "grant-short-epoch", "An epoch's id has 16 bytes.", said(GRANT, [BO.key, [["vault", bytes(15), WRAP]]])
+    yield "epoch-no-scope", "An epoch is of a scope.", said(EPOCH, epoch_body("", BO))
+    crowd = [Device(f"device {number}") for number in range(52)]
+    yield "epoch-52-wraps", "A vault has at most 50 devices and one on paper.", said(EPOCH, epoch_body("vault", *crowd))
     yield (
         "cut-short-head",
         "A cut names a head of 32 bytes.",
