@@ -15,11 +15,11 @@ from syncmem import labels
 from syncmem.codec import pack_flat
 from syncmem.environment import Environment
 from syncmem.errors import Closed, InvalidInput, PeerError
-from syncmem.model.clock import FOLLOWED_MAX, next_clock
+from syncmem.model.clock import next_clock
 from syncmem.model.event import SALT_BYTES, Erase, Erased, Event, Frontier, Kind, LogKey, Payload, encode
 from syncmem.model.frame import DEVICE_SCOPE, Frame
 from syncmem.model.subjects import subject_name
-from syncmem.model.sweep import FOLD_VERSION
+from syncmem.model.sweep import FOLD_VERSION, TIE_WINDOW
 from syncmem.replica import rebuilding, schema
 from syncmem.replica.bundle import batches, frames
 from syncmem.replica.catalog import Catalog
@@ -285,7 +285,7 @@ class Replica:
         """The present: the clock, but never before the last event that this device wrote (unless far ahead)."""
         now = self.environment.clock.now()
         for log in self.logs.own:
-            if now < log.clock <= now + FOLLOWED_MAX:
+            if now < log.clock <= now + TIE_WINDOW:
                 now = log.clock
         return now
 
