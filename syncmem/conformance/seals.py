@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 from syncmem import labels
 from syncmem.conformance.asking import Ask
@@ -137,7 +138,16 @@ def blob_word(ask: Ask) -> Answer:
 
 
 def _item(kind: int, body: bytes) -> list[Any]:
-    """``[kind, bytes]``; of wants and replaced the pairs instead of the bytes."""
-    readers = {ItemKind.WANTS: read_wants, ItemKind.REPLACED: read_replaced}
-    reader = readers.get(ItemKind(kind)) if kind in list(ItemKind) else None
-    return [kind, body.hex() if reader is None else [[name.hex(), number] for name, number in reader(body)]]
+    """``[kind, bytes]``; of wants and replaced the rows instead of the bytes."""
+    reader = _ROWS.get(kind)
+    return [kind, body.hex() if reader is None else [_row(row) for row in reader(body)]]
+
+
+def _row(row: Sequence[Any]) -> list[Any]:
+    return [part.hex() if type(part) is bytes else part for part in row]
+
+
+_ROWS: Final[dict[int, Callable[[bytes], Sequence[Sequence[Any]]]]] = {
+    ItemKind.WANTS: read_wants,
+    ItemKind.REPLACED: read_replaced,
+}
