@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from syncmem.background import BackgroundSync
 from syncmem.environment import Environment, ManualClock
 from syncmem.errors import (
     BadSignature,
@@ -19,9 +20,11 @@ from syncmem.errors import (
     FileError,
     Forked,
     InvalidInput,
+    KeyUnreadable,
     MailboxError,
     MailboxRefused,
     NewerFile,
+    NoKeyring,
     NotAReplica,
     NotCanonical,
     NotFound,
@@ -33,6 +36,8 @@ from syncmem.errors import (
     SyncmemError,
     Unreachable,
     Unreadable,
+    Wiped,
+    WrongKey,
 )
 from syncmem.files import restore
 from syncmem.meeting import DeviceInfo
@@ -54,7 +59,7 @@ from syncmem.results import (
     Source,
     Timeline,
 )
-from syncmem.standing import DeviceStatus, MailboxStatus, MailboxSync, SlotChange, Status, SyncReport
+from syncmem.standing import DeviceStatus, ErasureStatus, MailboxStatus, MailboxSync, SlotChange, Status, SyncReport
 from syncmem.statements import TRUST_TIERS, UNDATED
 from syncmem.syncing import Invitation
 from syncmem.watch import Subscription
@@ -79,6 +84,8 @@ __all__ = [
     "Decision",
     "DeviceInfo",
     "DeviceStatus",
+    "BackgroundSync",
+    "ErasureStatus",
     "DiskFull",
     "Doctor",
     "Environment",
@@ -90,6 +97,7 @@ __all__ = [
     "HistoryEntry",
     "InvalidInput",
     "Invitation",
+    "KeyUnreadable",
     "MailboxError",
     "MailboxRefused",
     "MailboxStatus",
@@ -98,6 +106,7 @@ __all__ = [
     "Memory",
     "MergeReport",
     "NewerFile",
+    "NoKeyring",
     "NotAReplica",
     "NotCanonical",
     "NotFound",
@@ -118,6 +127,8 @@ __all__ = [
     "Timeline",
     "Unreachable",
     "Unreadable",
+    "Wiped",
+    "WrongKey",
     "restore",
 ]
 

@@ -10,12 +10,11 @@ import functools
 import os
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import tzinfo
-from typing import Concatenate, ParamSpec, Self, TypeVar
+from typing import Concatenate, ParamSpec, Self, TypeVar, Unpack
 
-from syncmem.environment import Environment
 from syncmem.errors import Closed
 from syncmem.memory import Memory
+from syncmem.opened import Opening
 from syncmem.replica.connection import WAIT_SECONDS
 
 P = ParamSpec("P")
@@ -47,12 +46,11 @@ class AsyncMemory:
         self,
         path: str | os.PathLike[str],
         *,
-        zone: str | tzinfo | None = None,
-        environment: Environment | None = None,
         wait_seconds: float = WAIT_SECONDS,
+        **opening: Unpack[Opening],
     ) -> None:
         self._owner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="syncmem-owner")
-        self._open = functools.partial(Memory, path, zone=zone, environment=environment, wait_seconds=wait_seconds)
+        self._open = functools.partial(Memory, path, wait_seconds=wait_seconds, **opening)
         self._opened: Memory | None = None
         self._closed = False
 
@@ -121,7 +119,9 @@ class AsyncMemory:
     revoke = _on_owner(Memory.revoke)
     adopt = _on_owner(Memory.adopt)
     sync = _on_owner(Memory.sync)
+    sync_in_background = _on_owner(Memory.sync_in_background)
     status = _on_owner(Memory.status)
+    erasures = _on_owner(Memory.erasures)
     subscribe = _on_owner(Memory.subscribe)
     doctor = _on_owner(Memory.doctor)
     rebuild = _on_owner(Memory.rebuild)

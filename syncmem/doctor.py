@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from syncmem.cloud import service_of
 from syncmem.errors import SyncmemError
 from syncmem.model.event import CHAIN_START, Event, readable
 from syncmem.model.instant import FOREVER
+from syncmem.private import others_can_use
 from syncmem.replica import schema
 from syncmem.replica.chain import Log, blocks, chain_after
-from syncmem.replica.driver import dbapi, driver
+from syncmem.replica.driver import MEMORY, dbapi, driver
 from syncmem.replica.logs import SEQ_MASK
 from syncmem.replica.replica import Replica
 from syncmem.results import Doctor
@@ -24,7 +26,7 @@ def examine(replica: Replica, *, full: bool) -> Doctor:
     """Look at everything cheap; ``full`` also reads every event and recomputes every chain."""
     facts: dict[str, Any] = {}
     problems: list[str] = []
-    for look in (_library, _file, _logs, _held, _erased, _beliefs):
+    for look in (_library, _file, _keys, _logs, _held, _erased, _beliefs):
         look(replica, facts, problems)
     if full:
         _read_all(replica, facts, problems)
@@ -42,6 +44,7 @@ def _library(replica: Replica, facts: dict[str, Any], problems: list[str]) -> No
         "extensions": library.extensions,
         "fts5": library.fts5,
         "fts5_secure_delete": library.fts5_secure_delete,
+        "cipher": library.cipher,
         "sqlite_vec": _vector_extension(),
     }
     if not library.wal_safe:
@@ -71,7 +74,8 @@ def _vector_extension() -> str | None:
 
 def _file(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
     pages, size, free = (
-        replica.db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size", "freelist_count")
+        int(replica.db.execute(f"PRAGMA {name}").fetchone()[0])
+        for name in ("page_count", "page_size", "freelist_count")
     )
     check = replica.db.execute("PRAGMA quick_check(3)").fetchall()
     facts["file"] = {
@@ -81,7 +85,29 @@ def _file(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
         "free_bytes": free * size,
         "transactions": replica.last_transaction,
     }
+    if replica.db.path != MEMORY and others_can_use(replica.db.path):
+        problems.append(
+            f"others on this machine can use {replica.db.path}; run 'chmod 600' on it and what lies beside it"
+        )
+    service = service_of(replica.db.path) if replica.db.path != MEMORY else None
+    if service is not None:
+        problems.append(
+            f"a folder of {service} can corrupt the file that is in it; move it, and sync through 'folder:PATH'"
+        )
     problems += [f"the file is damaged: {row[0]}; restore a backup" for row in check if row[0] != "ok"]
+
+
+def _keys(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
+    """Where the secrets of this device are, and whether the file needs one to be read."""
+    side = replica.side
+    facts["keys"] = {
+        "encrypted": replica.db.key is not None,
+        "device_key": "keyring" if side.in_keyring else "side file" if side.path else "memory",
+        "side_file": side.path,
+        "no_keyring": side.no_keyring,
+    }
+    if side.no_keyring is not None:
+        problems.append(f"this device's key is kept in {side.path}: {side.no_keyring}")
 
 
 def _logs(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:

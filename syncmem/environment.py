@@ -10,11 +10,17 @@ import contextlib
 import functools
 import os
 import random
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
+
+from syncmem.errors import KeyUnreadable, NoKeyring
+from syncmem.private import make_folder, open_new
+
+KEYRING_SERVICE: Final = "syncmem"  # under which all entries of this package stand in the system's keyring
 
 
 class Clock(Protocol):
@@ -34,9 +40,25 @@ class Disk(Protocol):
 
     def write(self, path: str, data: bytes) -> None: ...
 
+    def flush(self, path: str) -> None: ...
+
+    def remove(self, path: str) -> None: ...
+
+    def make_folder(self, path: str) -> None: ...
+
     def identity(self, path: str) -> str: ...
 
     def place(self, path: str) -> str: ...
+
+
+class Keyring(Protocol):
+    """Named secrets that the operating system keeps; a failure is raised and never means that there is none."""
+
+    def read(self, name: str) -> bytes | None: ...
+
+    def write(self, name: str, secret: bytes) -> None: ...
+
+    def delete(self, name: str) -> None: ...
 
 
 class SystemClock:
@@ -86,8 +108,10 @@ class SystemDisk:
 
     def write(self, path: str, data: bytes) -> None:
         """Replace a file so that after a crash it holds the old or the new bytes, whole."""
-        temporary = f"{path}.{os.getpid()}.tmp"
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        temporary = f"{path}.{os.getpid()}-{threading.get_ident()}.tmp"
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)  # of an earlier process with this number, that died
+        descriptor = open_new(temporary)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
@@ -99,6 +123,30 @@ class SystemDisk:
                 os.unlink(temporary)
             raise
         self._sync_folder(os.path.dirname(path) or ".")
+
+    def flush(self, path: str) -> None:
+        """A file that somebody else may have written is on the disk afterwards, and so is its name."""
+        descriptor = os.open(path, os.O_RDWR)  # some systems flush only what may be written
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        self._sync_folder(os.path.dirname(path) or ".")
+
+    def remove(self, path: str) -> None:
+        """A file is gone for good, also after a crash; none there is fine."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        self._sync_folder(os.path.dirname(path) or ".")
+
+    def make_folder(self, path: str) -> None:
+        """A folder and those above it, its owner's alone; each is on the disk before anything is put in it."""
+        if os.path.isdir(path):
+            return
+        above = os.path.dirname(path) or "."
+        self.make_folder(above)
+        make_folder(path)
+        self._sync_folder(above)
 
     def identity(self, path: str) -> str:
         """What tells a file from a copy of it: machine and file number ("" where there is no file)."""
@@ -119,6 +167,47 @@ class SystemDisk:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+class SystemKeyring:
+    """The keyring of the user's session, through the package ``keyring``; loaded when it is first needed."""
+
+    def read(self, name: str) -> bytes | None:
+        """The secret of that name, or None where there is none.
+
+        Raises:
+            NoKeyring: no keyring is here. KeyUnreadable: it is locked, or fails.
+        """
+        with _keyring() as keyring:
+            text = keyring.get_password(KEYRING_SERVICE, name)
+        return None if text is None else bytes.fromhex(text)
+
+    def write(self, name: str, secret: bytes) -> None:
+        with _keyring() as keyring:
+            keyring.set_password(KEYRING_SERVICE, name, secret.hex())
+
+    def delete(self, name: str) -> None:
+        with _keyring() as keyring:
+            if keyring.get_password(KEYRING_SERVICE, name) is not None:
+                keyring.delete_password(KEYRING_SERVICE, name)
+
+
+@contextlib.contextmanager
+def _keyring() -> Iterator[Any]:
+    """The package, with its errors in our words: the backends of some systems raise what they like."""
+    try:
+        import keyring
+        from keyring.errors import NoKeyringError
+    except ImportError as error:
+        raise NoKeyring("the system's keyring needs another package; pip install 'syncmem[keyring]'") from error
+    try:
+        yield keyring
+    except NoKeyringError as error:
+        raise NoKeyring(
+            "there is no system keyring here; log in to a desktop session, or keep keys in files"
+        ) from error
+    except Exception as error:
+        raise KeyUnreadable(f"the system's keyring failed ({error}); unlock it, then try again") from error
 
 
 @functools.cache
@@ -142,5 +231,6 @@ class Environment:
     clock: Clock = field(default_factory=SystemClock)
     randomness: Callable[[int], bytes] = os.urandom
     disk: Disk = field(default_factory=SystemDisk)
+    keyring: Keyring = field(default_factory=SystemKeyring)
     process_id: Callable[[], int] = os.getpid
     open_mailbox: Callable[[str], Any] | None = None  # address -> mailbox; None: the real ones

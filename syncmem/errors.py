@@ -39,6 +39,18 @@ class NotAReplica(FileError):
     """The file exists and is not a syncmem replica."""
 
 
+class WrongKey(FileError):
+    """The file is encrypted and does not open with the key that was given, or has none; it was not changed."""
+
+
+class KeyUnreadable(FileError):
+    """A device's key exists and cannot be read just now; nothing was made in its place."""
+
+
+class NoKeyring(KeyUnreadable):
+    """There is no system keyring here, or nothing that can use it."""
+
+
 class NewerFile(FileError):
     """The file was written by a newer version of syncmem; it was not changed."""
 
@@ -92,6 +104,10 @@ class Unreadable(PeerError):
 
 class Revoked(SyncmemError):
     """This device was removed from its vault: what it wrote stays here, nothing more is sent or received."""
+
+
+class Wiped(Revoked):
+    """This device was removed and told to delete its memory; the message says what is gone, and what is left."""
 
 
 class MailboxError(SyncmemError):

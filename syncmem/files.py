@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, TypeVar
 
+from syncmem.environment import Environment
 from syncmem.errors import FileError, InvalidInput, NotAReplica
+from syncmem.private import open_new
 from syncmem.replica import driver, schema
-from syncmem.replica.connection import translated
-from syncmem.replica.identity import SUFFIX
+from syncmem.replica.cipher import FileKey, file_key
+from syncmem.replica.connection import opened, translated
+from syncmem.replica.side import SUFFIX, resealing
 
 T = TypeVar("T")
 LOCK_SUFFIX: Final = ".sync"  # of the file by which one process of a device syncs at a time
@@ -32,7 +37,7 @@ def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], T], *
                 raise InvalidInput(f"{target} exists and is something else; choose another name")
     temporary = _temporary(target)
     try:
-        with open(temporary, "wb") as file:
+        with os.fdopen(open_new(temporary), "wb") as file:
             result = write(file)
             file.flush()
             os.fsync(file.fileno())
@@ -56,15 +61,17 @@ def open_for_reading(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         yield file
 
 
-def backup(connection: driver.Connection, path: str | os.PathLike[str]) -> None:
-    """Copy an open database into a new file while it is in use."""
+def backup(
+    connection: driver.Connection, path: str | os.PathLike[str], *, key: FileKey | None, own: FileKey | None
+) -> None:
+    """Copy an open database, whose key is ``own``, into a new file while it is in use; encrypted if there is a key."""
     target = Path(path)
     if target.exists():
         raise InvalidInput(f"{target} exists already; choose another name for the backup")
     temporary = _temporary(target)
     try:
         traces = connection.execute("SELECT EXISTS (SELECT 1 FROM chores)").fetchone()[0] == 1
-        _copy(connection, temporary, rewritten=traces)
+        _copy(connection, temporary, key, own, rewritten=traces)
         os.replace(temporary, target)
     except OSError as error:
         raise FileError(f"{target} cannot be written ({error.strerror}); check the folder and the space") from error
@@ -72,15 +79,25 @@ def backup(connection: driver.Connection, path: str | os.PathLike[str]) -> None:
         _remove(temporary)
 
 
-def restore(backup_path: str | os.PathLike[str], path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+def restore(
+    backup_path: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    key: bytes | str | None = None,
+    old_key: bytes | str | None = None,
+) -> None:
     """Make a replica from a backup.
 
     The restored replica writes as a new incarnation, so nothing that the old one wrote is written over
-    anywhere; what it had written since the backup returns from its other devices.
+    anywhere; what it had written since the backup returns from its other devices.  An encrypted backup is
+    opened with its ``key``, and the replica has the same.  Where a memory is replaced that had another key, its
+    ``old_key`` lets it go on as the same device (a plain one needs none).
 
     Raises:
         InvalidInput: ``path`` exists and ``overwrite`` is not set (the old file is then kept as ``<path>.replaced``).
-        NotAReplica: the backup is not one.
+        NotAReplica: the backup is not one. WrongKey: it does not open with this key, or is not encrypted.
+        KeyUnreadable: the replaced device's key cannot be read.
     """
     source, target = Path(backup_path), Path(path)
     if not source.is_file():
@@ -88,52 +105,91 @@ def restore(backup_path: str | os.PathLike[str], path: str | os.PathLike[str], *
     if target.exists() and not overwrite:
         raise InvalidInput(f"{target} exists already; choose another path, or pass overwrite=True")
     temporary = _temporary(target)
+    seal_anew = resealing(str(target), Environment(), old=file_key(old_key), new=file_key(key))
     try:
-        _copy_checked(str(source), temporary)
+        _copy_checked(str(source), temporary, file_key(key))
         _put_aside(target)
         os.replace(temporary, target)
+        seal_anew()
     except OSError as error:
         raise FileError(f"{target} cannot be written ({error.strerror}); check the folder and the space") from error
     finally:
         _remove(temporary)
 
 
-def wipe(path: str) -> None:
-    """Delete a replica and all that lies beside it; the content is overwritten first, as far as the disk obeys."""
-    for suffix in ("", *_BESIDE, SUFFIX, LOCK_SUFFIX):
-        target = Path(f"{path}{suffix}")
-        with contextlib.suppress(OSError):
-            size = target.stat().st_size
-            with open(target, "r+b") as file:
-                file.write(bytes(size))
-                file.flush()
-                os.fsync(file.fileno())
-        with contextlib.suppress(OSError):
-            target.unlink()
+@dataclass(frozen=True, slots=True)
+class Wipe:
+    """What a wipe deleted, and what it could not (each with the reason)."""
+
+    deleted: tuple[str, ...]
+    left: tuple[str, ...]
 
 
-def _copy_checked(source: str, target: Path) -> None:
+def wipe(path: str) -> Wipe:
+    """Delete a replica and every file beside it that is ours by its name, backups too.
+
+    The content is overwritten first, as far as the disk obeys.  One file that resists keeps no other.
+    """
+    deleted, left = [], []
+    for file in dict.fromkeys([*ours(path), *ours(os.path.realpath(path))]):  # SQLite puts its own beside the target
+        try:
+            _overwrite(file)
+            file.unlink()
+            deleted.append(str(file))
+        except OSError as error:
+            left.append(f"{file} ({error.strerror})")
+    return Wipe(tuple(deleted), tuple(left))
+
+
+def ours(path: str) -> list[Path]:
+    """The files of a replica, itself first: what is named after it as this package names files."""
+    target = Path(path)
+    beside = f"({'|'.join(_BESIDE)})?"
+    name = re.escape(target.name)
+    wanted = re.compile(
+        rf"{name}{beside}|{name}\.replaced{beside}|\.{name}\.\d+\.tmp{beside}|{name}{re.escape(LOCK_SUFFIX)}"
+        rf"|{name}{re.escape(SUFFIX)}(\.[\d-]+\.tmp)?|{name}\.backup.*",
+        re.DOTALL,
+    )
+    found = [entry for entry in target.parent.iterdir() if wanted.fullmatch(entry.name) and not entry.is_dir()]
+    return sorted(found, key=lambda entry: (entry.name != target.name, entry.name))
+
+
+def _overwrite(file: Path) -> None:
+    with open(file, "r+b") as content:
+        content.write(bytes(os.fstat(content.fileno()).st_size))
+        content.flush()
+        os.fsync(content.fileno())
+
+
+def _copy_checked(source: str, target: Path, key: FileKey | None) -> None:
     try:
-        connection = driver.connect(source, read_only=True)
+        connection = opened(source, key, read_only=True)
         try:
             if schema.version(connection) == 0:
                 raise NotAReplica(f"{source} is empty; choose another backup")
-            _copy(connection, target)
+            _copy(connection, target, key, key)
         finally:
             connection.close()
     except driver.dbapi.Error as error:
         raise translated(error) from error
 
 
-def _copy(connection: driver.Connection, path: Path, *, rewritten: bool = False) -> None:
+def _copy(
+    connection: driver.Connection, path: Path, key: FileKey | None, own: FileKey | None, *, rewritten: bool = False
+) -> None:
     """Copy a database page by page; ``rewritten``: without what may be left between its rows."""
     try:
-        target = driver.dbapi.connect(str(path))
+        target = driver.connect(str(path), key=key)
         try:
-            connection.backup(target)
+            target.execute("PRAGMA journal_mode = DELETE")  # one file, and reading it leaves none beside it
+            if key is not None and own is None:
+                driver.encrypt(connection, str(path), key)
+            else:
+                connection.backup(target)
             if rewritten:
                 target.execute("VACUUM")
-            target.execute("PRAGMA journal_mode = DELETE")  # one file, and reading it leaves none beside it
+            target.execute("PRAGMA journal_mode = DELETE")  # it came with the pages
             damage = target.execute("PRAGMA quick_check(1)").fetchone()[0]
         finally:
             target.close()

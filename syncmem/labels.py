@@ -24,6 +24,10 @@ DROP: Final = b"syncmem/v1/drop\0"  # a device's drop key at one mailbox
 
 STATEMENT: Final = b"syncmem/v1/statement\0"  # signature of a roster statement
 ROSTER: Final = b"syncmem/v1/roster\0"  # id of a roster statement
+MEMBER: Final = b"syncmem/v1/member\0"  # a device's signature of its own transport key
+
+EPOCH: Final = b"syncmem/v1/epoch\0"  # mark of an epoch key
+SUBJECTS: Final = b"syncmem/v1/subjects\0"  # mark of a subject key
 
 SALTING: Final = b"syncmem/v1/salting\0"
 MESSAGE: Final = b"syncmem/v1/message\0"
@@ -38,3 +42,4 @@ JOINING: Final = b"syncmem/v1/joining\0"  # the new device's request
 ADMISSION: Final = b"syncmem/v1/admission\0"  # the answer to it
 RECOVERY: Final = b"syncmem/v1/recovery\0"  # the meeting place of the paper member
 SUBJECT: Final = b"syncmem/v1/subject\0"  # names of erased entities
+AT_REST: Final = b"syncmem/v1/rest\0"  # the side file of an encrypted database

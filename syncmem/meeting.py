@@ -17,6 +17,7 @@ from syncmem.model.frame import DEVICE_SCOPE, Frame
 from syncmem.model.instant import FOREVER, shown
 from syncmem.opened import Opened
 from syncmem.replica.bundle import MAGIC, batches, read_bundle, write_bundle
+from syncmem.replica.cipher import file_key
 from syncmem.replica.replica import BULK_EVENTS, MERGE_EVENTS
 from syncmem.results import MergeReport
 
@@ -108,11 +109,16 @@ class Meeting(Opened):
         with files.open_for_reading(path) as file:
             return self._receive(read_bundle(file), BULK_EVENTS, progress)
 
-    def backup(self, path: str | os.PathLike[str]) -> None:
-        """Copy the replica into a new file while it is in use; restore with :func:`syncmem.restore`."""
+    def backup(self, path: str | os.PathLike[str], *, key: bytes | str | None = None) -> None:
+        """Copy the replica into a new file while it is in use; restore with :func:`syncmem.restore`.
+
+        The copy of an encrypted replica is encrypted with the same key; ``key`` gives it another, or encrypts the
+        copy of a plain one.  A device's own key is not in the copy.
+        """
         with self._looking():
             self._replica.check_committed()
-            files.backup(self._replica.db.raw, path)
+            own = self._replica.db.key
+            files.backup(self._replica.db.raw, path, key=own if key is None else file_key(key), own=own)
 
     def event_digest(self) -> str:
         """A digest of the set of events that may leave the device: equal on devices that hold the same."""

@@ -14,16 +14,21 @@ have the same file open; after any exception nothing has changed.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 from datetime import tzinfo
 
 from syncmem.asking import Asking
+from syncmem.background import BackgroundSync
 from syncmem.codec import unpack
 from syncmem.doctor import examine
 from syncmem.environment import Environment
+from syncmem.errors import InvalidInput
 from syncmem.forgetting import Forgetting
-from syncmem.meeting import Meeting
+from syncmem.meeting import Meeting, Progress
+from syncmem.model.frame import Frame
 from syncmem.replica.connection import WAIT_SECONDS
-from syncmem.results import Doctor, Notice
+from syncmem.results import Doctor, MergeReport, Notice
+from syncmem.standing import SyncReport
 from syncmem.syncing import Syncing
 from syncmem.taking_back import TakingBack
 from syncmem.watch import Listener, Subscription, Watch
@@ -34,27 +39,49 @@ class Memory(TakingBack, Forgetting, Asking, Meeting, Syncing):
 
     Args:
         path: the file, made if it is missing; ":memory:" for none. Beside it lies ``<path>.device``.
+        key: 32 bytes or a passphrase, with which the file is encrypted from its beginning; needs the extra
+            ``syncmem[cipher]``. None: the file is not encrypted.
+        keyring: keep this device's own key in the system's keyring, not beside the file, if there is one (extra
+            ``syncmem[keyring]``; :meth:`doctor` says where it is). Once there it is found there without this.
+        allow_cloud_folder: open it even in a folder that Dropbox, iCloud Drive, OneDrive, Google Drive, Syncthing,
+            Nextcloud or ownCloud copies, which can corrupt it. A mailbox "folder:PATH" belongs there instead.
         zone: the IANA zone of dates and naive times; without one they are refused unless each call names it.
         environment: clock, randomness and disk; for tests and simulations.
         wait_seconds: how long a write waits for other processes before it raises Busy.
 
     Raises:
         NotAReplica, NewerFile, ReadOnlyFile, FileError: the file cannot be used; it was not changed.
+        WrongKey: it is encrypted and does not open with this key or without one, or is not encrypted.
+        KeyUnreadable: this device has a key, and the side file or the keyring does not give it.
     """
 
     def __init__(
         self,
         path: str | os.PathLike[str],
         *,
+        key: bytes | str | None = None,
+        keyring: bool = False,
+        allow_cloud_folder: bool = False,
         zone: str | tzinfo | None = None,
         environment: Environment | None = None,
         wait_seconds: float = WAIT_SECONDS,
     ) -> None:
-        super().__init__(path, zone=zone, environment=environment, wait_seconds=wait_seconds)
+        super().__init__(
+            path,
+            key=key,
+            keyring=keyring,
+            allow_cloud_folder=allow_cloud_folder,
+            zone=zone,
+            environment=environment,
+            wait_seconds=wait_seconds,
+        )
         self._watch = Watch(self._changes_since, self._latest)
+        self._running: list[BackgroundSync] = []
 
     def close(self) -> None:
-        """End all subscriptions and close the file; safe to call twice."""
+        """End all subscriptions and the syncing in the background, and close the file; safe to call twice."""
+        for running in self._running:
+            running.close()
         self._watch.close()
         super().close()
 
@@ -67,6 +94,20 @@ class Memory(TakingBack, Forgetting, Asking, Meeting, Syncing):
         """
         return self._watch.add(callback, scope=scope, entity=entity, predicate=predicate)
 
+    def sync_in_background(
+        self, *mailboxes: str, every_seconds: float = 30.0, on_report: Callable[[SyncReport], None] | None = None
+    ) -> BackgroundSync:
+        """Sync now, from time to time, and soon after any process has written, until it or the memory is closed.
+
+        ``on_report`` gets the :class:`~syncmem.standing.SyncReport` of each sync, on the syncer's thread.
+        """
+        if every_seconds <= 0:
+            raise InvalidInput("every_seconds is the time between syncs; pass a positive number")
+        syncing = BackgroundSync(lambda: self.sync(*mailboxes), every_seconds, on_report)
+        self.subscribe(lambda notice: syncing.wake())
+        self._running.append(syncing)
+        return syncing
+
     def doctor(self, *, full: bool = False) -> Doctor:
         """Examine the replica; ``full`` also recomputes the chain of every log."""
         with self._looking():
@@ -76,6 +117,11 @@ class Memory(TakingBack, Forgetting, Asking, Meeting, Syncing):
         """Drop everything derived and fold again; all beliefs, past ones too, come out the same."""
         with self._lock:
             self._replica.rebuild()
+
+    def _receive(self, frames: Iterable[Frame], events_max: int, progress: Progress | None) -> MergeReport:
+        report = super()._receive(frames, events_max, progress)
+        self._vouch()
+        return report
 
     def _latest(self) -> int:
         with self._looking():

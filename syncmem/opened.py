@@ -8,20 +8,33 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import tzinfo
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypedDict
 
 from syncmem import statements
+from syncmem.cloud import service_of
 from syncmem.environment import Environment
-from syncmem.errors import InvalidInput
+from syncmem.errors import FileError, InvalidInput
 from syncmem.model.instant import find_zone, parse
 from syncmem.replica import driver
 from syncmem.replica.catalog import Slot
+from syncmem.replica.cipher import file_key
 from syncmem.replica.connection import WAIT_SECONDS, translated
+from syncmem.replica.driver import MEMORY
 from syncmem.replica.reading import Reading
 from syncmem.replica.replica import Replica
 from syncmem.replica.telling import Telling
 from syncmem.seal.keys import public_key
 from syncmem.statements import When
+
+
+class Opening(TypedDict, total=False):
+    """How a memory is opened; :class:`syncmem.Memory` says what each of it means."""
+
+    key: bytes | str | None
+    keyring: bool
+    allow_cloud_folder: bool
+    zone: str | tzinfo | None
+    environment: Environment | None
 
 
 class Opened:
@@ -31,6 +44,9 @@ class Opened:
         self,
         path: str | os.PathLike[str],
         *,
+        key: bytes | str | None = None,
+        keyring: bool = False,
+        allow_cloud_folder: bool = False,
         zone: str | tzinfo | None = None,
         environment: Environment | None = None,
         wait_seconds: float = WAIT_SECONDS,
@@ -40,10 +56,13 @@ class Opened:
         if zone is not None:
             find_zone(zone)  # refuse an unknown zone now, not at the first date
         self._path = os.fspath(path)
-        if not isinstance(self._path, str) or not self._path:
-            raise InvalidInput("the path of a replica is text; pass a file name or ':memory:'")
+        if not isinstance(self._path, str) or not self._path or "\0" in self._path:
+            raise InvalidInput("the path of a replica is text without NUL; pass a file name or ':memory:'")
+        if not allow_cloud_folder and self._path != MEMORY:
+            _refuse_cloud_folder(self._path)
         self._environment = environment or Environment()
-        self._replica = Replica(self._path, self._environment, public_key, wait_seconds=wait_seconds)
+        options: Any = {"key": file_key(key), "keyring": keyring, "wait_seconds": wait_seconds}
+        self._replica = Replica(self._path, self._environment, public_key, **options)
         self._reading = Reading(self._replica)
         self._telling = Telling(self._replica)
 
@@ -113,3 +132,12 @@ class Opened:
     def _words(self, **given: Any) -> statements.Words:
         given["zone"] = self._zone if given.get("zone") is None else given["zone"]
         return statements.words(**given)
+
+
+def _refuse_cloud_folder(path: str) -> None:
+    service = service_of(path)
+    if service is not None:
+        raise FileError(
+            f"{path} is in a folder of {service}, which corrupts an open database; keep the memory elsewhere and sync "
+            "through the folder ('folder:PATH' as a mailbox), or pass allow_cloud_folder=True"
+        )

@@ -80,6 +80,7 @@ class DeviceStatus:
         id: the start of its public key; ``live``: False once it was removed.
         verified: per scope that both have: whether its last report equals what this device holds and believes.
         verified_at: when it last did, in all of them; ``last_seen``: when it was last heard of (this device's clock).
+        behind, ahead: how many events fewer or more it held in its last report than this device holds now.
         diverged: it held the same events and believed something else: a fault to report.
     """
 
@@ -91,6 +92,8 @@ class DeviceStatus:
     verified: bool
     verified_at: datetime | None
     last_seen: datetime | None
+    behind: int
+    ahead: int
     diverged: bool
     scopes: tuple[str, ...]
 
@@ -106,6 +109,7 @@ class MailboxStatus:
     Attributes:
         waiting: own blobs that are not acknowledged; ``pending``: events held here that it is not known to hold.
         held: blobs that wait for something that has not arrived; ``refused``: (blob, reason).
+        erasing: blobs that hold what was erased, and are not dropped yet.
         last_success: when a sync last ran to its end; ``trouble``: what stopped the last one.
     """
 
@@ -114,9 +118,38 @@ class MailboxStatus:
     waiting: int
     pending: int
     held: int
+    erasing: int
     refused: tuple[tuple[str, str], ...]
     last_success: datetime | None
     trouble: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureStatus:
+    """How far an erasure has come.
+
+    Attributes:
+        event: the erasure; ``erased_by``, ``erased_at``: the device that wrote it, by its clock.
+        confirmed: the names of the live devices that have said that they applied it; ``waiting_for``: of the others.
+        mailboxes: addresses at which blobs with what was erased are known to lie still.
+    """
+
+    event: str
+    scope: str
+    erased_by: str
+    erased_at: datetime | None
+    confirmed: tuple[str, ...]
+    waiting_for: tuple[str, ...]
+    mailboxes: tuple[str, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether all devices and mailboxes have followed."""
+        return not self.waiting_for and not self.mailboxes
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {**as_dict(self), "complete": self.complete}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +158,9 @@ class Status:
 
     Attributes:
         vault: the vault's id, None where there is none; ``frontier``: per scope the digest of the events held.
-        in_sync: nothing is pending, held or in trouble, and every other device seen in the last 30 days is verified.
+        in_sync: nothing is pending, refused or in trouble, and every other device seen in the last 30 days is verified.
         waiting_for: the names of live devices that are not verified; ``unseen``: those not heard of for 30 days.
+        erasures: those that not every device and mailbox has followed yet.
     """
 
     vault: str | None
@@ -138,6 +172,7 @@ class Status:
     mailboxes: tuple[MailboxStatus, ...]
     waiting_for: tuple[str, ...]
     unseen: tuple[str, ...]
+    erasures: tuple[ErasureStatus, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""

@@ -10,21 +10,20 @@ import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
-from datetime import tzinfo
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, Unpack
 
 from syncmem import files, statements
-from syncmem.environment import Environment
-from syncmem.errors import Busy, InvalidInput, NotFound, Revoked, Unreachable
-from syncmem.opened import Opened
+from syncmem.errors import Busy, InvalidInput, NotFound, Revoked, SyncmemError, Unreachable, Wiped
+from syncmem.opened import Opened, Opening
+from syncmem.private import FILE_MODE
 from syncmem.replica.catalog import VAULT, Slot
 from syncmem.replica.driver import MEMORY
 from syncmem.replica.rectangles import Change
-from syncmem.standing import MailboxSync, SlotChange, Status, SyncReport
+from syncmem.standing import ErasureStatus, MailboxSync, SlotChange, Status, SyncReport
 
 if TYPE_CHECKING:
-    from syncmem.seal.statements import Member
+    from syncmem.seal.bodies import Member
     from syncmem.sync.pairing import Code, Meeting
     from syncmem.sync.syncer import Synced, Syncer
 
@@ -186,14 +185,14 @@ class Syncing(Opened):
         name: str | None = None,
         mailbox: str | None = None,
         wait_seconds: float = JOIN_SECONDS,
-        zone: str | tzinfo | None = None,
-        environment: Environment | None = None,
+        **opening: Unpack[Opening],
     ) -> Self:
         """Ask to be let into the vault whose device shows a code, and wait until it does.
 
         Args:
             name: what people call this device; None: its host name.
             mailbox: the same mailbox under the name it has here (a shared folder lies elsewhere on each device).
+            opening: how the file is opened, as for :class:`~syncmem.Memory` (``key``, ``keyring``, ``zone`` ...).
 
         Raises:
             InvalidInput: the code is wrong. NotFound: nobody let this device in, in time; the same call goes on.
@@ -201,7 +200,7 @@ class Syncing(Opened):
         from syncmem.sync.pairing import Code
 
         parsed = Code.parse(code)
-        memory = cls(path, zone=zone, environment=environment)
+        memory = cls(path, **opening)
         try:
             memory._join(parsed, mailbox or parsed.address, name, wait_seconds)
         except BaseException:
@@ -239,15 +238,16 @@ class Syncing(Opened):
         mailbox: str,
         *,
         name: str | None = None,
-        zone: str | tzinfo | None = None,
-        environment: Environment | None = None,
+        **opening: Unpack[Opening],
     ) -> Self:
         """Come back with nothing but the recovery phrase and the address of a mailbox; then sync().
+
+        The file is opened as for :class:`~syncmem.Memory` (``key``, ``keyring``, ``zone`` ...).
 
         Raises:
             InvalidInput: the phrase is wrong (the message says which word). NotFound: it is of another vault.
         """
-        memory = cls(path, zone=zone, environment=environment)
+        memory = cls(path, **opening)
         try:
             memory._syncer.recover(phrase, mailbox, memory._device_name(name))
         except BaseException:
@@ -275,15 +275,23 @@ class Syncing(Opened):
         self._syncer.revoke(self._member(device), wipe=wipe, reason=reason)
 
     def adopt(self, device: str) -> None:
-        """Let what a removed device wrote after its removal count, as far as it has arrived here."""
+        """Let what a removed device wrote after its removal count, or a stranger's, as far as it has arrived here."""
         self._syncer.adopt(self._member(device))
+
+    def _vouch(self) -> None:
+        """What was merged into this memory by hand counts, whoever wrote it: this device answers for it."""
+        with self._looking():
+            strangers = self._syncer.vault.exists and self._syncer.vault.strangers()
+        if strangers:
+            self._syncer.vouch()
 
     def _member(self, device: str) -> bytes:
         """The key of a device that is named by its id or its name."""
         with self._looking():
             members = [member for member in self._syncer.vault.roster.members if not member.paper]
-            named = {m.device: (self._telling.device_id(m.device), m.name, m.device.hex()) for m in members}
-        found = [key for key, names in named.items() if device in names]
+            named = [(member.device, member.name) for member in members]
+            named += [(key, "") for key in sorted({log.device for log in self._syncer.vault.strangers()})]
+        found = [key for key, name in named if device in (self._telling.device_id(key), key.hex(), name or None)]
         if not found:
             raise NotFound(f"no device {device!r} is in the vault; list them with 'syncmem devices'")
         if len(found) > 1:
@@ -303,7 +311,7 @@ class Syncing(Opened):
 
         Raises:
             InvalidInput: there is no vault yet, or no mailbox.
-            Revoked: this device was removed from the vault.
+            Revoked: this device was removed from the vault. Wiped: and told to delete its memory, which it did.
             Busy: another process of this device is syncing.
         """
         try:
@@ -312,11 +320,24 @@ class Syncing(Opened):
         except Revoked as error:
             if not self._syncer.told_to_wipe():
                 raise
-            self.close()
-            files.wipe(self._path)
-            raise Revoked("this device was removed and told to delete its memory, which it did") from error
+            raise self._wiped() from error
         with self._looking():
             return self._report(results)
+
+    def _wiped(self) -> Wiped:
+        """Delete this memory, its keys and its backups beside it; what to say of that."""
+        kept = []
+        try:
+            entry = self._replica.side.forget()
+        except SyncmemError as error:
+            entry = None
+            kept.append(f"the keyring's entry ({error})")
+        self.close()
+        done = files.wipe(self._path)
+        gone = ", ".join([*done.deleted, *([f"the keyring's entry {entry!r}"] if entry else [])])
+        left = "; ".join([*kept, *done.left])
+        rest = f"these could not be: {left}; delete them by hand" if left else "delete what was copied elsewhere"
+        return Wiped(f"this device was removed and told to delete its memory, which it did ({gone}); {rest}")
 
     def status(self) -> Status:
         """What is verified, pending, held or refused; see :class:`~syncmem.standing.Status`."""
@@ -327,6 +348,13 @@ class Syncing(Opened):
                 return Status(None, None, False, 0, {}, (), (), (), ())
             return Standings(self._syncer).status()
 
+    def erasures(self) -> list[ErasureStatus]:
+        """How far every erasure has come: which devices have confirmed it, which mailboxes still hold traces."""
+        from syncmem.sync.standing import Standings
+
+        with self._lock, self._replica.transaction():
+            return Standings(self._syncer).erasures() if self._syncer.vault.exists else []
+
     def _sync_lock(self) -> Any:
         """One process of a device syncs at a time; the operating system frees the lock of a dead one."""
         if self._path == MEMORY:
@@ -334,7 +362,7 @@ class Syncing(Opened):
         from filelock import FileLock, Timeout
 
         try:
-            return FileLock(self._path + files.LOCK_SUFFIX).acquire(timeout=0)
+            return FileLock(self._path + files.LOCK_SUFFIX, mode=FILE_MODE).acquire(timeout=0)
         except Timeout as error:
             raise Busy("another process of this device is syncing; its result serves this one too") from error
 

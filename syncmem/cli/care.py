@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from syncmem.cli.progress import progress
-from syncmem.cli.session import NOTABLE, Session, verb
+from syncmem.cli.session import NOTABLE, Session, key_in, verb
 
 if TYPE_CHECKING:
     from syncmem.results import Doctor, MergeReport
@@ -19,29 +19,57 @@ ANY_FILE = click.Path(dir_okay=False)
 
 
 @verb("init")
-def init(session: Session) -> None:
+@click.option("--encrypt", is_flag=True, help="Encrypt the file with the key in --key-file, which is made if missing.")
+@click.option("--keyring", is_flag=True, help="Keep this device's own key in the system's keyring, if there is one.")
+def init(session: Session, encrypt: bool, keyring: bool) -> None:
     """Create the memory's file.
 
-    One that is there already stays as it is.
+    One that is there already stays as it is; with --keyring its device key moves into the keyring.
     """
     created = not Path(session.db).exists()
-    with session.memory(create=True) as memory:
+    made = _make_key(session.key) if encrypt and created else False
+    with session.open(session.db, session.key, keyring=keyring) as memory:
         device = memory.device
-    data = {"path": os.path.abspath(session.db), "device": device, "created": created}
-    begun = "A new memory is in" if created else "There is a memory already in"
-    session.show(data, lambda: f"{begun} {session.db} (device {device}).")
+        keys = memory.doctor().facts["keys"]
+    data = {"path": os.path.abspath(session.db), "device": device, "created": created, "keys": keys}
+    session.show(data | ({"key_file": session.key} if made else {}), lambda: _begun(session, data, made, keyring))
+
+
+def _make_key(file: str | None) -> bool:
+    """Make a key where none is; whether it did."""
+    from syncmem.replica.cipher import KEY_BYTES, write_key_file
+
+    if file is None:
+        raise click.UsageError("Say where the key is to be kept: --key-file FILE.")
+    if Path(file).exists():
+        return False
+    write_key_file(file, os.urandom(KEY_BYTES))
+    return True
+
+
+def _begun(session: Session, data: Any, made: bool, keyring: bool) -> str:
+    begun = "A new memory is in" if data["created"] else "There is a memory already in"
+    lines = [f"{begun} {session.db} (device {data['device']})."]
+    if made:
+        lines.append(f"Its key is in {session.key}: keep a copy elsewhere, nothing opens the memory without it.")
+    if keyring:
+        keys = data["keys"]
+        why = f" {keys['side_file']}: {keys['no_keyring']}" if keys["no_keyring"] else ""
+        lines.append(f"The key of this device is kept in the {keys['device_key']}{why}.")
+    return "\n".join(lines)
 
 
 @verb("merge")
 @click.argument("other", type=EXISTING)
-def merge(session: Session, other: str) -> None:
+@click.option("--other-key-file", metavar="FILE", help="The key of OTHER, if it is encrypted.", type=ANY_FILE)
+def merge(session: Session, other: str, other_key_file: str | None) -> None:
     """Take in all that the memory in OTHER holds.
 
     OTHER is not changed. The file of the memory is made if it is missing.
     """
     with (
         session.memory(create=True) as memory,
-        session.open(other) as source,
+        session.open(other, other_key_file) as source,
         progress(session, "Merging", counted=True) as advance,
     ):
         report = memory.merge(source, progress=advance)
@@ -88,26 +116,39 @@ def _show_merge(session: Session, report: MergeReport) -> None:
 
 @verb("backup")
 @click.argument("copy", type=ANY_FILE)
-def backup(session: Session, copy: str) -> None:
-    """Write a copy of the memory, while others may go on using it."""
+@click.option("--encrypt", metavar="FILE", help="Encrypt the copy with the key in FILE, which is made if missing.")
+def backup(session: Session, copy: str, encrypt: str | None) -> None:
+    """Write a copy of the memory, while others may go on using it.
+
+    The copy of an encrypted memory is encrypted with the same key.
+    """
     with session.memory() as memory, progress(session, "Copying"):
-        memory.backup(copy)
+        if encrypt is not None:
+            _make_key(encrypt)
+        memory.backup(copy, key=key_in(encrypt))
     session.show({"path": copy, "bytes": os.path.getsize(copy)}, lambda: f"A copy is in {copy}.")
 
 
 @verb("restore")
 @click.argument("copy", type=EXISTING)
 @click.option("--overwrite", is_flag=True, help="Replace a memory that is there; it is kept as PATH.replaced.")
-def restore(session: Session, copy: str, overwrite: bool) -> None:
+@click.option("--old-key-file", metavar="FILE", help="The key of the replaced memory, if another.", type=ANY_FILE)
+def restore(session: Session, copy: str, overwrite: bool, old_key_file: str | None) -> None:
     """Make the memory from a backup.
 
     It writes as a new device from then on, so nothing that the old one wrote is written over anywhere.
     """
     from syncmem import files
 
+    replaced = f"{session.db}.replaced" if Path(session.db).exists() else None
+    keys = {"key": key_in(session.key), "old_key": key_in(old_key_file)}
     with progress(session, "Restoring"):
-        files.restore(copy, session.db, overwrite=overwrite)
-    session.show({"path": session.db, "from": copy}, lambda: f"The memory in {session.db} is what {copy} held.")
+        files.restore(copy, session.db, overwrite=overwrite, **keys)
+    rest = f" What it was is kept in {replaced}, as it was: delete it when it is not needed." if replaced else ""
+    session.show(
+        {"path": session.db, "from": copy, "replaced": replaced},
+        lambda: f"The memory in {session.db} is what {copy} held.{rest}",
+    )
 
 
 @verb("rebuild")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from syncmem.cli.session import Session, verb
+from syncmem.private import make_folder
 
 if TYPE_CHECKING:
     from syncmem.cli.story import Told
@@ -35,7 +36,7 @@ def _folder(keep: str | None) -> Iterator[Path]:
             yield Path(temporary)
     else:
         folder = Path(keep)
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         yield folder
 
 

@@ -45,20 +45,27 @@ class Session:
     json: bool = False
     zone: str | None = None
     wait: float = WAIT_SECONDS
+    key: str | None = None  # the file that it is in
+    allow_cloud_folder: bool = False
 
     @contextmanager
     def memory(self, *, create: bool = False) -> Iterator[Memory]:
         """The open memory; ``create`` allows the file to be missing."""
         if not create:
             self.check_exists()
-        with self.open(self.db) as memory:
+        with self.open(self.db, self.key) as memory:
             yield memory
 
-    def open(self, path: str) -> Memory:
+    def open(self, path: str, key_file: str | None, *, keyring: bool = False) -> Memory:
         """Any memory, with what was said about zone and waiting."""
         from syncmem.memory import Memory
 
-        return Memory(path, zone=self.zone_name, wait_seconds=self.wait)
+        opening = self.opening(key_file)
+        return Memory(path, wait_seconds=self.wait, keyring=keyring, **opening)
+
+    def opening(self, key_file: str | None) -> Any:
+        """What Memory, join and recover are told alike."""
+        return {"key": key_in(key_file), "zone": self.zone_name, "allow_cloud_folder": self.allow_cloud_folder}
 
     def check_exists(self) -> None:
         if not Path(self.db).exists():
@@ -86,6 +93,15 @@ class Session:
             click.echo(as_json(data))
         elif (shown := text()) is not None:
             click.echo(shown)
+
+
+def key_in(file: str | None) -> bytes | str | None:
+    """The key in a file, if one was named."""
+    if file is None:
+        return None
+    from syncmem.replica.cipher import read_key_file
+
+    return read_key_file(file)
 
 
 def as_json(data: object) -> bytes:
@@ -120,7 +136,7 @@ def _in_options(message: str, ctx: click.Context) -> str:
 
 
 def shared_options(*, environment: bool = False) -> Callable[[Command], Command]:
-    """--db, --json, --zone and --wait, which may stand before or after the verb.
+    """--db, --key-file, --json, --zone and --wait, which may stand before or after the verb.
 
     ``environment`` is for the group alone: a variable must not outweigh an option before the verb.
     """
@@ -133,6 +149,23 @@ def shared_options(*, environment: bool = False) -> Callable[[Command], Command]
             callback=_keep,
             help="The memory's file.  [default: ./syncmem.db; variable: SYNCMEM_DB]",
             type=click.Path(dir_okay=False),
+        ),
+        click.option(
+            "--key-file",
+            "key",
+            metavar="FILE",
+            envvar="SYNCMEM_KEY_FILE" if environment else None,
+            expose_value=False,
+            callback=_keep,
+            help="The key of an encrypted memory.  [variable: SYNCMEM_KEY_FILE]",
+            type=click.Path(dir_okay=False),
+        ),
+        click.option(
+            "--allow-cloud-folder",
+            is_flag=True,
+            expose_value=False,
+            callback=_keep,
+            help="Open the memory even in a folder that a service such as Dropbox copies.",
         ),
         click.option("--json", is_flag=True, expose_value=False, callback=_keep, help="Print JSON."),
         click.option(

@@ -12,10 +12,11 @@ from syncmem.errors import InvalidInput
 
 if TYPE_CHECKING:
     from syncmem.memory import Memory
-    from syncmem.standing import SlotChange, Status, SyncReport
+    from syncmem.standing import ErasureStatus, SlotChange, Status, SyncReport
 
 WORDS_ASKED: Final = (3, 11, 20)  # of the recovery phrase, to be entered again
 WATCH_SECONDS: Final = 30.0
+WATCH_STEP_SECONDS: Final = 0.5
 
 
 @verb("invite")
@@ -80,7 +81,8 @@ def join(session: Session, code: str, name: str | None, mailbox: str | None, sec
     """Join the vault whose device shows CODE, and sync."""
     from syncmem.memory import Memory
 
-    joined = Memory.join(session.db, code, name=name, mailbox=mailbox, wait_seconds=seconds, zone=session.zone_name)
+    opening = session.opening(session.key)
+    joined = Memory.join(session.db, code, name=name, mailbox=mailbox, wait_seconds=seconds, **opening)
     with joined as memory:
         report = memory.sync()
     session.show(report.to_dict(), lambda: f"Joined. {_summary(report)}")
@@ -94,7 +96,7 @@ def recover(session: Session, mailbox: str, name: str | None) -> None:
     from syncmem.memory import Memory
 
     phrase = click.prompt("Recovery phrase", err=True, hide_input=is_terminal("stdin"))
-    with Memory.recover(session.db, phrase, mailbox, name=name, zone=session.zone_name) as memory:
+    with Memory.recover(session.db, phrase, mailbox, name=name, **session.opening(session.key)) as memory:
         report = memory.sync()
     session.show(report.to_dict(), lambda: f"Recovered. {_summary(report)}")
 
@@ -110,14 +112,26 @@ def sync(session: Session, mailboxes: tuple[str, ...], show_changes: bool, watch
     Without MAILBOXES: all that are known.
     """
     with session.memory() as memory:
-        while True:
-            report = memory.sync(*mailboxes)
-            session.show(report.to_dict(), lambda: _told(report, show_changes))  # noqa: B023  called at once
-            if not watch:
-                break
-            time.sleep(every)
+        if watch:
+            _sync_on(session, memory, mailboxes, show_changes, every)
+            return
+        report = memory.sync(*mailboxes)
+        session.show(report.to_dict(), lambda: _told(report, show_changes))
     if not report.complete:
         raise click.exceptions.Exit(NOTABLE)
+
+
+def _sync_on(session: Session, memory: Memory, mailboxes: tuple[str, ...], show_changes: bool, every: float) -> None:
+    """Sync until interrupted, or removed from the vault."""
+
+    def show(report: SyncReport) -> None:
+        session.show(report.to_dict(), lambda: _told(report, show_changes))
+
+    with memory.sync_in_background(*mailboxes, every_seconds=every, on_report=show) as syncing:
+        while syncing.running:
+            time.sleep(WATCH_STEP_SECONDS)
+    if syncing.error is not None:
+        raise syncing.error
 
 
 @verb("status")
@@ -234,11 +248,18 @@ def _status_text(found: Status) -> str:
     for one in found.mailboxes:
         state = f"last success {_when(one.last_success)}"
         counts = {"waiting": one.waiting, "pending": one.pending, "held": one.held, "refused": len(one.refused)}
+        counts["with what was erased"] = one.erasing
         state += "".join(f", {count} {word}" for word, count in counts.items() if count)
         lines.append(f"{one.address} ({one.scope}): {state}")
         lines += [f"  {one.trouble}"] if one.trouble else []
         lines += [f"  {name}: {why}" for name, why in one.refused]
+    lines += [_erasure_line(erasure) for erasure in found.erasures]
     return "\n".join([*lines, *map(_device_line, found.devices)])
+
+
+def _erasure_line(erasure: ErasureStatus) -> str:
+    waiting = [*erasure.waiting_for, *(f"the mailbox {address}" for address in erasure.mailboxes)]
+    return f"Erasure {erasure.event} by {erasure.erased_by}: waiting for {', '.join(waiting)}."
 
 
 def _device_line(device: Any) -> str:
@@ -251,7 +272,9 @@ def _device_line(device: Any) -> str:
     elif device.verified:
         state = f"verified {_when(device.verified_at)}"
     else:
-        state = f"not verified, last heard of {_when(device.last_seen)}"
+        counts = {"behind": device.behind, "ahead": device.ahead}
+        apart = "".join(f", {count} events {word}" for word, count in counts.items() if count)
+        state = f"not verified{apart}, last heard of {_when(device.last_seen)}"
     return f"{device.id}  {device.name}: {state}"
 
 

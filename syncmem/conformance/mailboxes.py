@@ -7,18 +7,8 @@ from typing import Any, Final
 
 from syncmem.conformance.asking import Ask
 from syncmem.errors import InvalidInput, MailboxRefused
-from syncmem.wire.mailbox import (
-    BlobName,
-    Put,
-    check_put,
-    digest,
-    may_drop,
-    read_answer,
-    read_drop,
-    read_dropped,
-    read_exchange,
-    read_get,
-)
+from syncmem.wire.mailbox import BlobName, Put, check_put, digest, may_drop
+from syncmem.wire.messages import read_answer, read_drop, read_dropped, read_exchange, read_get
 
 Answer = dict[str, Any]
 

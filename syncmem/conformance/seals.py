@@ -17,7 +17,7 @@ from syncmem.seal.phrase import new_phrase, paper_seed
 from syncmem.seal.roster import Roster
 from syncmem.seal.statements import Statement, read_statement
 from syncmem.sync.pairing import Code
-from syncmem.wire.blob import ItemKind, read_blob, read_replaced, read_wants
+from syncmem.wire.blob import ItemKind, read_blob, read_offer, read_replaced, read_wants
 
 Answer = dict[str, Any]
 
@@ -93,7 +93,7 @@ def roster_word(ask: Ask) -> Answer:
     return {
         "vault": roster.vault.hex(),
         "live": [standing.device.hex() for standing in ordered],
-        "revoked": [standing.device.hex() for standing in roster.members if not standing.live],
+        "revoked": [standing.device.hex() for standing in roster.members if standing.revoked],
         "names": {standing.device.hex(): standing.name for standing in roster.members},
         "epochs": {scope: _id(roster.current_epoch(scope)) for scope in roster.scopes},
         "missing": sorted(parent.hex() for parent in roster.missing),
@@ -138,16 +138,19 @@ def blob_word(ask: Ask) -> Answer:
 
 
 def _item(kind: int, body: bytes) -> list[Any]:
-    """``[kind, bytes]``; of wants and replaced the rows instead of the bytes."""
-    reader = _ROWS.get(kind)
-    return [kind, body.hex() if reader is None else [_row(row) for row in reader(body)]]
+    """``[kind, bytes]``; of wants, places replaced and offers what they say instead of the bytes."""
+    reader = _SAYING.get(kind)
+    return [kind, body.hex() if reader is None else _plain(reader(body))]
 
 
-def _row(row: Sequence[Any]) -> list[Any]:
-    return [part.hex() if type(part) is bytes else part for part in row]
+def _plain(part: Any) -> Any:
+    if isinstance(part, list | tuple):
+        return [_plain(inner) for inner in part]
+    return part.hex() if type(part) is bytes else part
 
 
-_ROWS: Final[dict[int, Callable[[bytes], Sequence[Sequence[Any]]]]] = {
+_SAYING: Final[dict[int, Callable[[bytes], Sequence[Any]]]] = {
     ItemKind.WANTS: read_wants,
     ItemKind.REPLACED: read_replaced,
+    ItemKind.OFFER: read_offer,
 }

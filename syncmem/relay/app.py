@@ -1,26 +1,31 @@
 """The relay over HTTP: three questions and a sign of life.
 
 Rules: requests prove themselves by the mailbox's key, there are no accounts; nothing that identifies
-anybody is logged; one request that is refused says nothing about the others.
+anybody is logged; one request that is refused says nothing about the others; every refusal says why in words
+that end with the next step, and never shows what the relay holds or where.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Callable, Iterator
+from itertools import chain
 from typing import Final, TypeVar
 
 from starlette.applications import Starlette
 from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from syncmem.errors import NotCanonical, PeerError
+from syncmem.errors import Busy, DiskFull, FileError, NotCanonical, PeerError
+from syncmem.relay.bodies import RETRY_SECONDS, Bodies, Refused
+from syncmem.relay.limits import Limits
 from syncmem.relay.store import SqliteStore
-from syncmem.wire.mailbox import (
+from syncmem.wire.messages import (
     CONTENT_TYPE,
+    LENGTH_BYTES,
     NOT_THERE,
-    REQUEST_BYTES_MAX,
     answer_bytes,
     dropped_bytes,
     read_drop,
@@ -29,11 +34,17 @@ from syncmem.wire.mailbox import (
 )
 
 Asked = TypeVar("Asked")
-_LENGTH_BYTES: Final = 4
+FULL_RETRY_SECONDS: Final = 600  # a disk is not emptied sooner
+_log = logging.getLogger("syncmem.relay")
 
 
-def relay(store: SqliteStore) -> Starlette:
+def relay(store: SqliteStore, limits: Limits) -> Starlette:
     """The application over a store."""
+    bodies = Bodies(limits)
+
+    async def answered(request: Request, read: Callable[[bytes], Asked], answer: Callable[[Asked], bytes]) -> Response:
+        async with bodies.read(request) as body:
+            return Response(await run_in_threadpool(lambda: answer(read(body))), media_type=CONTENT_TYPE)
 
     async def exchange(request: Request) -> Response:
         return await answered(request, read_exchange, lambda asked: answer_bytes(store.exchange(asked)))
@@ -42,67 +53,75 @@ def relay(store: SqliteStore) -> Starlette:
         return await answered(request, read_drop, lambda asked: dropped_bytes(store.drop(asked)))
 
     async def get(request: Request) -> Response:
-        body = await _body(request)
-        if body is None:
-            return _refused(413, f"a request has at most {REQUEST_BYTES_MAX} bytes; send less at a time")
-        try:
-            key, names = read_get(body)
-        except PeerError as error:
-            return _refused(_status(error), str(error))
+        async with bodies.read(request) as body:
+            key, names = await run_in_threadpool(read_get, body)
         pieces = (_piece(blob) for _, blob in store.get(key, names))
-        return StreamingResponse(_streamed(pieces), media_type=CONTENT_TYPE)
+        first = await run_in_threadpool(next, pieces, b"")  # where the store fails, it mostly does so at once
+        return StreamingResponse(_streamed(chain([first], pieces)), media_type=CONTENT_TYPE)
 
     async def health(request: Request) -> Response:
-        return JSONResponse({"status": "ok"})
+        store.check()
+        return PlainTextResponse("ok\n")
 
     return Starlette(
         routes=[
             Route("/v1/exchange", exchange, methods=["POST"]),
             Route("/v1/get", get, methods=["POST"]),
             Route("/v1/drop", drop, methods=["POST"]),
-            Route("/v1/health", health, methods=["GET"]),
-        ]
+            Route("/healthz", health, methods=["GET"]),
+        ],
+        exception_handlers={
+            ClientDisconnect: _nobody_listens,
+            Refused: _refused,
+            PeerError: _not_understood,
+            FileError: _store_failed,
+            Exception: _failed,
+        },
     )
 
 
-async def answered(request: Request, read: Callable[[bytes], Asked], answer: Callable[[Asked], bytes]) -> Response:
-    """One question and its answer; the store works on a thread."""
-    body = await _body(request)
-    if body is None:
-        return _refused(413, f"a request has at most {REQUEST_BYTES_MAX} bytes; send less at a time")
-    try:
-        asked = read(body)
-    except PeerError as error:
-        return _refused(_status(error), str(error))
-    return Response(await run_in_threadpool(answer, asked), media_type=CONTENT_TYPE)
-
-
-async def _body(request: Request) -> bytes | None:
-    """The body, or None where it is longer than any request."""
-    pieces: list[bytes] = []
-    size = 0
-    async for piece in request.stream():
-        size += len(piece)
-        if size > REQUEST_BYTES_MAX:
-            return None
-        pieces.append(piece)
-    return b"".join(pieces)
-
-
 async def _streamed(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    async for piece in iterate_in_threadpool(pieces):
-        yield piece
+    """An answer that the store cannot go on with ends early: the client sees that it was cut off."""
+    try:
+        async for piece in iterate_in_threadpool(pieces):
+            yield piece
+    except FileError as error:
+        _log.error("%s", error)
 
 
 def _piece(blob: bytes | None) -> bytes:
     if blob is None:
-        return NOT_THERE.to_bytes(_LENGTH_BYTES, "big")
-    return len(blob).to_bytes(_LENGTH_BYTES, "big") + blob
+        return NOT_THERE.to_bytes(LENGTH_BYTES, "big")
+    return len(blob).to_bytes(LENGTH_BYTES, "big") + blob
 
 
-def _status(error: PeerError) -> int:
-    return 400 if isinstance(error, NotCanonical) else 403
+# -- refusals -------------------------------------------------------------------------------------------
 
 
-def _refused(status: int, why: str) -> Response:
-    return Response(why.encode(), status_code=status, media_type=CONTENT_TYPE)
+async def _nobody_listens(request: Request, error: Exception) -> Response:
+    return Response(status_code=400)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refused)
+    return _said(error.status, str(error), error.retry_seconds)
+
+
+async def _not_understood(request: Request, error: Exception) -> Response:
+    return _said(400 if isinstance(error, NotCanonical) else 403, str(error))
+
+
+async def _store_failed(request: Request, error: Exception) -> Response:
+    _log.error("%s", error)
+    if isinstance(error, DiskFull):
+        return _said(507, str(error), FULL_RETRY_SECONDS)
+    return _said(503, str(error), RETRY_SECONDS if isinstance(error, Busy) else None)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    return _said(500, "the relay failed; sync again later, and tell its operator")
+
+
+def _said(status: int, why: str, retry_seconds: int | None = None) -> Response:
+    headers = {} if retry_seconds is None else {"retry-after": str(retry_seconds)}
+    return Response(why.encode(), status_code=status, media_type=CONTENT_TYPE, headers=headers)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 
 from syncmem.environment import Environment
 from syncmem.errors import FileError
+from syncmem.relay.access import logged
 from syncmem.relay.app import relay
+from syncmem.relay.limits import Limits
+from syncmem.relay.pacing import paced
 from syncmem.relay.store import SqliteStore
 
 
@@ -22,26 +28,64 @@ def serve(
     port: int,
     certificate: str | None = None,
     key: str | None = None,
+    limits: Limits | None = None,
+    access: Callable[[str], None] | None = None,
     ready: Callable[[str], None] = print,
 ) -> None:
-    """Serve until the process is asked to end; ``ready`` is told the address (port 0 takes any that is free)."""
-    store = SqliteStore(Path(folder), Environment().randomness)
+    """Serve until the process is asked to end.
+
+    ``ready`` is told the address (port 0 takes any that is free), ``access`` a line for each request.
+
+    Raises:
+        FileError: the folder or the port cannot be used.
+    """
+    limits = limits or Limits()
+    store = SqliteStore(Path(folder), Environment().randomness, limits)
     try:
+        _end_in_order()
         listening = _listen(host, port)
-        config = uvicorn.Config(
-            relay(store),
-            log_level="warning",
-            access_log=False,  # addresses and mailboxes are nobody's business
-            server_header=False,
-            ssl_certfile=certificate,
-            ssl_keyfile=key,
-            timeout_graceful_shutdown=10,
-        )
         scheme = "https" if certificate else "http"
         ready(f"{scheme}://{host}:{listening.getsockname()[1]}")
-        uvicorn.Server(config).run(sockets=[listening])
+        server(store, limits, certificate=certificate, key=key, access=access).run(sockets=[listening])
     finally:
         store.close()
+
+
+def server(
+    store: SqliteStore,
+    limits: Limits,
+    *,
+    certificate: str | None = None,
+    key: str | None = None,
+    access: Callable[[str], None] | None = None,
+) -> uvicorn.Server:
+    """The server over a store, which stays the caller's to close."""
+    app = relay(store, limits)
+    config = uvicorn.Config(
+        app if access is None else logged(app, access, Environment().clock),
+        http=paced(limits),
+        ws="none",
+        log_level="warning",
+        access_log=False,  # it shows addresses
+        server_header=False,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+        limit_concurrency=limits.connections_max + 1,  # uvicorn counts the newcomer
+        timeout_keep_alive=int(limits.silent_seconds),
+        timeout_graceful_shutdown=limits.ending_seconds,
+    )
+    return uvicorn.Server(config)
+
+
+def _end_in_order() -> None:
+    """When the server has ended because of a signal, it sends itself the same again: then the store is closed."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(0)
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, end)
+        signal.signal(signal.SIGINT, end)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from syncmem.environment import Environment
 from syncmem.errors import Busy, Closed, Damaged, DiskFull, FileError, NotAReplica, ReadOnlyFile
 from syncmem.replica import driver
+from syncmem.replica.cipher import FileKey
 
 WAIT_SECONDS: Final = 30.0  # how long a write waits for other processes
 _PAUSE_SECONDS: Final = (0.001, 0.002, 0.005, 0.010, 0.020, 0.050)
@@ -40,6 +41,22 @@ def translated(error: Exception) -> Exception:
     return error
 
 
+def opened(
+    path: str,
+    key: FileKey | None,
+    *,
+    read_only: bool = False,
+    admit: Callable[[driver.Connection], None] = driver.admit_any,
+) -> driver.Connection:
+    """A connection; where the file is none to this key, the error that says why."""
+    try:
+        return driver.connect(path, key=key, read_only=read_only, admit=admit)
+    except driver.dbapi.DatabaseError as error:
+        if isinstance(translated(error), NotAReplica):
+            raise driver.refused(path, key) from error
+        raise
+
+
 _OUR_FAULT: Final = (driver.dbapi.IntegrityError, driver.dbapi.ProgrammingError)
 
 
@@ -51,16 +68,18 @@ class Database:
         path: str,
         environment: Environment,
         *,
+        key: FileKey | None = None,
         wait_seconds: float = WAIT_SECONDS,
         admit: Callable[[driver.Connection], None] = driver.admit_any,
     ) -> None:
         self.path = path
+        self.key = key
         self._environment = environment
         self._wait_seconds = wait_seconds
         self._process = environment.process_id()
         self._closed = False
         self.in_transaction = False
-        self._connection: driver.Connection = self._patiently(lambda: driver.connect(path, admit=admit))
+        self._connection: driver.Connection = self._patiently(lambda: opened(path, key, admit=admit))
 
     def execute(self, sql: str, parameters: tuple[Any, ...] = ()) -> Any:
         """Run one statement; the cursor. Raises the library's errors."""

@@ -1,17 +1,20 @@
 """Digests of a scope: which events are held, and what is believed. Two devices with the same events show the same.
 
-Rules: the event digest is the hash of the scope's heads; the belief digest is a sum over the current
-rectangles, so that it is kept by what changed: only slots touched since the last question are looked at again.
+Rules: the event digest is the hash of all that the scope's beliefs follow from; the belief digest is a sum over the
+current rectangles, kept by what changed: only slots touched since the last question are looked at again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final, NamedTuple
 
 from syncmem.codec import pack_flat, unpack
 from syncmem.model.instant import FOREVER
 from syncmem.model.value import NONE, from_stored
+from syncmem.replica.catalog import VAULT
+from syncmem.replica.chain import Log
 from syncmem.replica.connection import Database
 from syncmem.replica.logs import Logs
 
@@ -38,12 +41,19 @@ class Digests:
 
     def of(self, scope: str) -> ScopeDigests:
         """The digests of a scope as it is now; inside a write transaction."""
-        held = sum(log.seq for log in self._logs.held(scope=scope))
-        return ScopeDigests(self.events(scope), self._beliefs(scope), held)
+        logs, statements = self._basis(scope)
+        return ScopeDigests(
+            _hash(logs, statements), self._beliefs(scope), sum(log.seq for log in logs) + len(statements)
+        )
 
     def events(self, scope: str) -> bytes:
-        """The hash of the sorted heads of a scope's logs."""
-        return sha256(pack_flat([[log.id, log.seq, log.head] for log in self._logs.held(scope=scope)])).digest()
+        """The hash of all that a scope's beliefs follow from: heads of logs, and who belongs to the vault."""
+        return _hash(*self._basis(scope))
+
+    def _basis(self, scope: str) -> tuple[list[Log], list[bytes]]:
+        """Definitions count in every scope, and so does the removal of a device."""
+        logs = [log for log in self._logs.held() if log.key is not None and log.key.scope in (scope, VAULT)]
+        return logs, [row[0] for row in self._db.execute("SELECT id FROM statements ORDER BY id").fetchall()]
 
     def _beliefs(self, scope: str) -> bytes:
         self._catch_up()
@@ -114,3 +124,7 @@ def _belief_bytes(
     """One rectangle as it is hashed: its value as itself, because texts of JSON differ between languages."""
     stored = from_stored(value)
     return pack_flat([entity, predicate, lane, start, end, None if stored is NONE else stored, trust, contested])
+
+
+def _hash(logs: Sequence[Log], statements: Sequence[bytes]) -> bytes:
+    return sha256(pack_flat([[[log.id, log.seq, log.head] for log in logs], list(statements)])).digest()

@@ -68,6 +68,8 @@ class Erasing:
             self.erased[scope] = self.erased.get(scope, 0) + 1
         changes = self._take_out(n, older)
         self._logs.erase(fresh)
+        if self.erased:  # sealed blobs that wait to be sent may hold it: they are written anew, under new counters
+            self._db.execute("DELETE FROM blobs WHERE blob IS NOT NULL")
         self._erasures.mark(due, applied=True)
         gone = set(fresh)
         left = [a if a.position not in gone else Arrival(a.position, self._logs.event(a.position)) for a in arrivals]

@@ -136,6 +136,12 @@ class Erasures:
         place = self._first_sighting(other, log, erasure & SEQ_MASK)
         return place is not None and place < position & SEQ_MASK
 
+    def seen_by(self, device: bytes, erasure: int) -> bool:
+        """Whether a device has said that it knew of an erasure: it applied it in the same transaction."""
+        logs = [log for log in self._logs.by_no.values() if log.device == device]
+        other, place = erasure >> LOG_SHIFT, erasure & SEQ_MASK
+        return any(log.no == other or self._first_sighting(other, log.no, place) is not None for log in logs)
+
     # -- what is still to be done ---------------------------------------------------------------------
 
     def due(self) -> list[int]:

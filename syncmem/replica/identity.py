@@ -5,27 +5,24 @@ the database lies ``<path>.device`` with the device's key, its incarnation, what
 and how far its logs had come when something last left this device.  Whatever does not fit opens a new
 incarnation: nothing is lost, nothing is asked, and what the old one wrote stays as it is.  A copied file
 gets a key of its own; the key it was copied with is kept until it has vouched for the new one.
-A missing or lagging side file is safe; it is written before anything is published.
+A missing or lagging side file is safe, and one that cannot be read stops everything (see
+:mod:`syncmem.replica.side`); it is written before anything is published.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
-from syncmem.codec import pack, unpack
 from syncmem.environment import Environment
-from syncmem.errors import FileError, NotCanonical
 from syncmem.model.event import LogKey
 from syncmem.replica.connection import Database
-from syncmem.replica.driver import MEMORY
 from syncmem.replica.logs import Logs
+from syncmem.replica.side import Side, SideFile
 
-SUFFIX: Final = ".device"
 KEY_BYTES: Final = 32
 INCARNATION_BYTES: Final = 16
-_FORMAT: Final = 1
 
 
 @dataclass(slots=True)
@@ -36,39 +33,34 @@ class Identity:
     device: bytes
     incarnation: bytes
     marks: dict[bytes, int] = field(default_factory=dict)  # log id -> place known to be published
-    introducer: bytes | None = None  # the seed of the device that this one is a copy of, until it has vouched for it
+    introducer: bytes | None = None  # the seed of the device that this one is a copy of: it vouches for it
 
     def log_key(self, scope: str) -> LogKey:
         return LogKey(self.device, self.incarnation, scope)
-
-
-class _Side(NamedTuple):
-    """What lies beside the database."""
-
-    private: bytes
-    incarnation: bytes
-    file: str
-    place: str
-    marks: dict[bytes, int]
-    introducer: bytes | None
 
 
 class Identities:
     """Finds or makes the identity of a replica's file."""
 
     def __init__(
-        self, database: Database, logs: Logs, environment: Environment, public_key: Callable[[bytes], bytes]
+        self,
+        database: Database,
+        logs: Logs,
+        environment: Environment,
+        public_key: Callable[[bytes], bytes],
+        *,
+        keyring: bool,
     ) -> None:
         self._db = database
         self._logs = logs
         self._environment = environment
         self._public_key = public_key
-        self._side_path = None if database.path == MEMORY else database.path + SUFFIX
+        self.side = SideFile(database.path, environment, database.key, keyring=keyring)
 
     def current(self) -> Identity | None:
         """The identity that may go on writing, or None where a new incarnation is due."""
         rows = dict(self._db.execute("SELECT name, value FROM identity").fetchall())
-        side = self._read_side()
+        side = self.side.read()
         if side is None or "device" not in rows or rows.get("incarnation") != side.incarnation:
             return None
         if side.file != self._environment.disk.identity(self._db.path):
@@ -76,11 +68,14 @@ class Identities:
         held = {log.id: log.seq for log in self._logs.by_no.values()}
         if any(held.get(log, 0) < seq for log, seq in side.marks.items()):
             return None
-        return Identity(side.private, rows["device"], side.incarnation, side.marks, side.introducer)
+        identity = Identity(side.private, rows["device"], side.incarnation, side.marks, side.introducer)
+        if self.side.is_to_move:
+            self._write_side(identity)
+        return identity
 
     def begin(self) -> Identity:
         """Open a new incarnation; inside a write transaction. A device that was only restored keeps its key."""
-        side = self._read_side()
+        side = self.side.read()
         randomness = self._environment.randomness
         here = side is not None and self._is_here(side)
         private = side.private if side is not None and here else randomness(KEY_BYTES)
@@ -93,7 +88,7 @@ class Identities:
         self._write_side(identity)
         return identity
 
-    def _is_here(self, side: _Side) -> bool:
+    def _is_here(self, side: Side) -> bool:
         """Whether the side file was written for this file or for one that was replaced in its place (a restore)."""
         disk = self._environment.disk
         return side.file == disk.identity(self._db.path) or side.place == disk.place(self._db.path)
@@ -105,31 +100,8 @@ class Identities:
             identity.marks = own
             self._write_side(identity)
 
-    def forget_introducer(self, identity: Identity) -> None:
-        """The device that this one is a copy of has vouched for it."""
-        identity.introducer = None
-        self._write_side(identity)
-
-    def _read_side(self) -> _Side | None:
-        data = self._environment.disk.read(self._side_path) if self._side_path else None
-        if data is None:
-            return None
-        try:
-            version, private, incarnation, file, place, marks, introducer = unpack(data)
-            return _Side(private, incarnation, file, place, dict(marks), introducer) if version == _FORMAT else None
-        except (NotCanonical, ValueError, TypeError):
-            return None
-
     def _write_side(self, identity: Identity) -> None:
-        if self._side_path is None:
-            return
-        file = self._environment.disk.identity(self._db.path)
-        marks = [[log, seq] for log, seq in sorted(identity.marks.items())]
-        try:
-            place = self._environment.disk.place(self._db.path)
-            data = pack([_FORMAT, identity.private, identity.incarnation, file, place, marks, identity.introducer])
-            self._environment.disk.write(self._side_path, data)
-        except OSError as error:
-            raise FileError(
-                f"{self._side_path} cannot be written ({error.strerror}); check its folder and the space"
-            ) from error
+        disk = self._environment.disk
+        here = disk.identity(self._db.path), disk.place(self._db.path)
+        secrets = identity.device, identity.private, identity.introducer
+        self.side.write(Side(*secrets, identity.incarnation, *here, identity.marks))

@@ -43,7 +43,7 @@ Admit = Callable[[int, Stored], bool]
 
 
 class Logs:
-    """Reads and writes the tables ``logs``, ``runs`` and ``blocks``."""
+    """Reads and writes the tables ``logs``, ``signatures``, ``runs``, ``blocks`` and ``erased``."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -179,6 +179,7 @@ class Logs:
                 continue
             kept.append(event if value is None or isinstance(event, Erased) else erased_form(log, seq, event, value))
             cover = salt.forget(cover, leaf)
+            self._note_erased(log.position(seq))
         self._keep_cover(log.no, first, cover)
         self._store(log, first, kept, tx, head, frame.signature)
         return [(log.position(seq), event) for seq, event in enumerate(kept, first)]
@@ -230,6 +231,7 @@ class Logs:
                 self._cache.pop(start, None)
                 held = self.cover(log.no, first) or {}
                 self._keep_cover(log.no, first, salt.put(held, position % salt.BLOCK_EVENTS, value))
+                self._db.execute("DELETE FROM erased WHERE position = ?", (position,))
                 restored.append((position, event))
         return restored
 
@@ -244,6 +246,11 @@ class Logs:
             self._cache[start] = erased
             cover = self.cover(position >> LOG_SHIFT, seq) or {}
             self._keep_cover(position >> LOG_SHIFT, seq, salt.forget(cover, seq % salt.BLOCK_EVENTS))
+            self._note_erased(position)
+
+    def _note_erased(self, position: int) -> None:
+        """An event is a tombstone from now on: what holds its payload elsewhere is to be cleaned."""
+        self._db.execute("INSERT OR IGNORE INTO erased (position) VALUES (?)", (position,))
 
     def _store(self, log: Log, first: int, events: Sequence[Stored], tx: int, head: bytes, signature: bytes) -> None:
         position = log.position(first)

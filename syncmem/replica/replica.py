@@ -24,6 +24,7 @@ from syncmem.replica import rebuilding, schema
 from syncmem.replica.bundle import batches, frames
 from syncmem.replica.catalog import Catalog
 from syncmem.replica.chain import Log
+from syncmem.replica.cipher import FileKey
 from syncmem.replica.clocks import Clocks
 from syncmem.replica.connection import WAIT_SECONDS, Database
 from syncmem.replica.cuts import Cuts
@@ -59,10 +60,12 @@ class Replica:
         environment: Environment,
         public_key: Callable[[bytes], bytes],
         *,
+        key: FileKey | None = None,
+        keyring: bool = False,
         wait_seconds: float = WAIT_SECONDS,
     ) -> None:
         self.environment = environment
-        self.db = Database(path, environment, wait_seconds=wait_seconds, admit=schema.admit)
+        self.db = Database(path, environment, key=key, wait_seconds=wait_seconds, admit=schema.admit)
         try:
             if schema.version(self.db.raw) != schema.SCHEMA_VERSION:
                 with self.db.transaction():
@@ -80,7 +83,8 @@ class Replica:
             self.scrubber = Scrubber(self.db)
             self._seen = self.db.data_version()
             self._forget()
-            self._identities = Identities(self.db, self.logs, environment, public_key)
+            self._identities = Identities(self.db, self.logs, environment, public_key, keyring=keyring)
+            self.side = self._identities.side
             self._identity = self._identities.current()
             self._file = environment.disk.identity(path)
             self.scrubber.scrub()
@@ -212,7 +216,8 @@ class Replica:
             return self._finish(n, arrivals + self._notes(n, arrivals))._replace(refused=refused)
 
     def _take_in(self, frame: Frame, n: int) -> list[Arrival]:
-        if frame.key.id not in self.logs.by_id:
+        log = self.logs.by_id.get(frame.key.id)
+        if log is None or not log.seq:  # a log that was only referred to is as new as one never heard of
             self.cuts.note(frame.key.id, n, self._cut_of(frame.key))
         return [Arrival(*placed) for placed in self.logs.receive(frame, n, self.erasures.admit)]
 
@@ -284,8 +289,8 @@ class Replica:
     def now(self) -> int:
         """The present: the clock, but never before the last event that this device wrote (unless far ahead)."""
         now = self.environment.clock.now()
-        for log in self.logs.own:
-            if now < log.clock <= now + TIE_WINDOW:
+        for log in self.logs.by_no.values():
+            if (log.own or log.device == self.device) and now < log.clock <= now + TIE_WINDOW:
                 now = log.clock
         return now
 
@@ -312,10 +317,6 @@ class Replica:
                 self._own_log("vault")
         assert self._identity is not None
         return self._identity
-
-    def forget_introducer(self) -> None:
-        """See :meth:`syncmem.replica.identity.Identities.forget_introducer`."""
-        self._identities.forget_introducer(self.identity)
 
     # -- erasures -----------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ folded again.  Times are microseconds since 1970 UTC; ``-2**62`` and ``2**62`` s
 ``signatures``     of each log: the signed places before the head at which a frame ends
 ``runs``           consecutive events of one log that arrived together; ``position = log << 40 | place``
 ``blocks``         of each block of 256 events: the salt tree, and the chain value before it
+``erased``         positions of events of which only the header hash is held, in the order in which they were erased
 ``transactions``   this device's transaction time: number, wall clock, the same corrected, slots touched
 ``eras``           transactions at which the clock had gone back; between them time only rises
 ``identity``       who this device is
@@ -27,8 +28,10 @@ folded again.  Times are microseconds since 1970 UTC; ``-2**62`` and ``2**62`` s
 ``slot_digests``   of each slot what is believed, as one number; ``belief_digests`` hold their sums by scope
 ``statements``     the roster: who belongs to the vault
 ``cuts``           where the logs of removed devices stop to count, since which transaction
-``addresses``      where the vault's mailboxes are; ``mailboxes``, ``streams``, ``blobs`` and ``holdings``: what is
-                   known of each, and what waits to be sent; ``reports``: what other devices said they hold
+``addresses``      where the vault's mailboxes are
+``mailboxes``      what is known of each; ``streams`` and ``gaps``: how far it was read; ``blobs``: every one that was
+                   written or read there; ``holdings``: what it holds; ``offers``: what may be dropped there
+``reports``        what other devices said they hold
 =================  =======================================================================================
 
 Views for reading with any SQLite tool: ``current_beliefs``, ``belief_history``, ``superseded_by``, ``arrivals``.
@@ -60,6 +63,7 @@ CREATE TABLE blocks (
 CREATE TABLE transactions (
     n INTEGER PRIMARY KEY, wall INTEGER NOT NULL, time INTEGER NOT NULL,
     fold_version INTEGER NOT NULL, touched BLOB NOT NULL);
+CREATE TABLE erased (no INTEGER PRIMARY KEY AUTOINCREMENT, position INTEGER NOT NULL UNIQUE);
 CREATE TABLE eras (first INTEGER PRIMARY KEY);
 
 CREATE TABLE slots (
@@ -119,13 +123,19 @@ CREATE TABLE mailboxes (
     no INTEGER PRIMARY KEY, address TEXT NOT NULL, scope TEXT NOT NULL, id BLOB NOT NULL, epoch BLOB,
     reported BLOB NOT NULL DEFAULT x'', wanted BLOB NOT NULL DEFAULT x'', success INTEGER, trouble TEXT,
     own BLOB, sent INTEGER NOT NULL DEFAULT 0, left_behind INTEGER NOT NULL DEFAULT 0,
+    knew INTEGER NOT NULL DEFAULT 0, cleaned INTEGER NOT NULL DEFAULT 0,
     UNIQUE (address, id));
 CREATE TABLE streams (
-    mailbox INTEGER, stream BLOB, cursor INTEGER NOT NULL, PRIMARY KEY (mailbox, stream)) WITHOUT ROWID;
+    mailbox INTEGER, stream BLOB, cursor INTEGER NOT NULL, last INTEGER NOT NULL,
+    PRIMARY KEY (mailbox, stream)) WITHOUT ROWID;
+CREATE TABLE gaps (
+    mailbox INTEGER, stream BLOB, first INTEGER, last INTEGER NOT NULL,
+    PRIMARY KEY (mailbox, stream, first)) WITHOUT ROWID;
 CREATE TABLE blobs (
     mailbox INTEGER NOT NULL, stream BLOB NOT NULL, counter INTEGER NOT NULL, digest BLOB NOT NULL,
     state INTEGER NOT NULL, contents BLOB NOT NULL, reason TEXT, blob BLOB, UNIQUE (mailbox, stream, counter));
 CREATE INDEX blobs_to_do ON blobs (mailbox, state) WHERE state <> 1;
+CREATE TABLE offers (mailbox INTEGER NOT NULL, key BLOB NOT NULL, signature BLOB NOT NULL, names BLOB NOT NULL);
 CREATE TABLE holdings (mailbox INTEGER, what BLOB, seq INTEGER NOT NULL, PRIMARY KEY (mailbox, what)) WITHOUT ROWID;
 CREATE TABLE reports (
     device BLOB, scope TEXT, events BLOB NOT NULL, beliefs BLOB NOT NULL, seen INTEGER NOT NULL, verified INTEGER,

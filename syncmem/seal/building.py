@@ -11,13 +11,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from syncmem.errors import InvalidInput
-from syncmem.seal.envelope import EpochKey
-from syncmem.seal.keys import public_key, transport_key, wrap, wrap_context
-from syncmem.seal.roster import Roster
-from syncmem.seal.statements import (
+from syncmem.seal.bodies import (
     MEMBERS_MAX,
-    NO_VAULT,
     SUITE,
+    WRAPS_MAX,
     Add,
     Adopt,
     Epoch,
@@ -27,10 +24,13 @@ from syncmem.seal.statements import (
     Member,
     Name,
     Revoke,
-    Statement,
     StatementKind,
-    write_statement,
+    new_member,
 )
+from syncmem.seal.envelope import EpochKey
+from syncmem.seal.keys import public_key, wrap, wrap_context
+from syncmem.seal.roster import Roster
+from syncmem.seal.statements import NO_VAULT, Statement, write_statement
 
 SECRET_BYTES: Final = 32
 PAPER_NAME: Final = "recovery phrase"
@@ -41,8 +41,8 @@ Randomness = Callable[[int], bytes]
 
 def genesis(seed: bytes, name: str, time: int, nonce: bytes, paper: bytes | None, recovery: bytes | None) -> Statement:
     """Found a vault: its first device and its paper member."""
-    member = Member(public_key(seed), transport_key(seed), name)
-    on_paper = None if paper is None else Member(public_key(paper), transport_key(paper), PAPER_NAME)
+    member = new_member(seed, name)
+    on_paper = None if paper is None else new_member(paper, PAPER_NAME, founder=member.device)
     body = Genesis(SUITE, nonce, member, on_paper, recovery)
     return write_statement(StatementKind.GENESIS, NO_VAULT, [], seed, time, body)
 
@@ -56,18 +56,17 @@ def rotation(roster: Roster, seed: bytes, scope: str, time: int, randomness: Ran
     if roster.epochs(scope) and not ours:
         raise InvalidInput(f"this device has no key of the scope {scope!r}; rotate it on a device that has")
     subject = ours[-1].subject if ours else randomness(SECRET_BYTES)
-    secret = randomness(SECRET_BYTES) + subject
-    wraps = [
-        (member.device, wrap(member.transport, wrap_context(roster.vault, scope, member.device), secret))
-        for member in roster.members
-        if member.live and member.device in has
-    ]
-    return _say(roster, seed, time, StatementKind.EPOCH, Epoch(scope, wraps))
+    key = EpochKey(roster.vault, scope, b"", randomness(SECRET_BYTES), subject)
+    given = [member for member in roster.members if member.live and member.device in has][:WRAPS_MAX]
+    wraps = sorted((member.device, _wrapped(roster, key, member.device, member.transport)) for member in given)
+    body = Epoch(scope, wraps, key.key_mark, key.subject_mark)
+    return _say(roster, seed, time, StatementKind.EPOCH, body)
 
 
 def admission(roster: Roster, seed: bytes, member: Member, scopes: Iterable[str], time: int, keys: Keys) -> Statement:
     """A new member, with the current keys of some scopes."""
-    if roster.member(member.device) is not None:
+    known = roster.member(member.device)
+    if known is not None and (known.live or known.revoked):
         raise InvalidInput(f"the device {member.name!r} is or was a member; it must make a new key to come back")
     if sum(standing.live for standing in roster.members) >= MEMBERS_MAX:
         raise InvalidInput(f"a vault has at most {MEMBERS_MAX} devices; revoke one that is not used")
@@ -86,14 +85,16 @@ def grant(roster: Roster, seed: bytes, device: bytes, scopes: Iterable[str], tim
 
 def _grants(roster: Roster, device: bytes, transport: bytes, scopes: Iterable[str], keys: Keys) -> list[Grant]:
     grants = []
-    for scope in scopes:
+    for scope in dict.fromkeys(scopes):
         epoch = roster.current_epoch(scope)
         if epoch is None or epoch.id not in keys:
             raise InvalidInput(f"this device has no current key of the scope {scope!r}; sync, then try again")
-        key = keys[epoch.id]
-        wrapped = wrap(transport, wrap_context(roster.vault, scope, device), key.secret + key.subject)
-        grants.append(Grant(scope, epoch.id, wrapped))
-    return grants
+        grants.append(Grant(scope, epoch.id, _wrapped(roster, keys[epoch.id], device, transport)))
+    return sorted(grants, key=lambda grant: (grant.scope.encode(), grant.epoch))
+
+
+def _wrapped(roster: Roster, key: EpochKey, device: bytes, transport: bytes) -> bytes:
+    return wrap(transport, wrap_context(roster.vault, key.scope, device), key.secret + key.subject)
 
 
 def naming(roster: Roster, seed: bytes, device: bytes, name: str, time: int) -> Statement:
@@ -114,7 +115,7 @@ def revocation(
 ) -> list[Statement]:
     """Take a member out, and give new keys to the others."""
     had = roster.scopes_of(device)
-    statements = [_say(roster, seed, time, StatementKind.REVOKE, Revoke(device, list(cut), wipe, reason))]
+    statements = [_say(roster, seed, time, StatementKind.REVOKE, Revoke(device, sorted(cut), wipe, reason))]
     for scope in sorted(had & {key.scope for key in keys.values()}):
         after = Roster([*roster.statements_in_order(), *statements])
         statements.append(rotation(after, seed, scope, time, randomness, keys))

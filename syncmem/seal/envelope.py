@@ -48,6 +48,7 @@ class EpochKey:
     Attributes:
         vault, epoch: ids of 16 bytes; ``secret``: the epoch key; ``subject``: names the scope's erased entities.
         write_seed, write_key: sign requests to the mailbox; ``mailbox``: its id (16 bytes), the hash of the latter.
+        key_mark, subject_mark: what the epoch's statement says of the two keys (32 bytes each).
     """
 
     vault: bytes
@@ -67,6 +68,14 @@ class EpochKey:
     @cached_property
     def mailbox(self) -> bytes:
         return sha256(labels.MAILBOX + self.write_key).digest()[:16]
+
+    @cached_property
+    def key_mark(self) -> bytes:
+        return sha256(labels.EPOCH + self.secret).digest()
+
+    @cached_property
+    def subject_mark(self) -> bytes:
+        return sha256(labels.SUBJECTS + self.subject).digest()
 
     @cached_property
     def names(self) -> bytes:

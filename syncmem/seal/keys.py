@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 SEED_BYTES: Final = 32
 SIGNATURE_BYTES: Final = 64
+_ANY: Final = bytes([1] * SEED_BYTES)  # a private key of nobody: every one fails on the same points
 
 
 def public_key(seed: bytes) -> bytes:
@@ -53,6 +54,17 @@ def derive(key: bytes, label: bytes, length: int) -> bytes:
 def transport_key(seed: bytes) -> bytes:
     """The 32-byte X25519 public key to which others seal for the owner of a seed."""
     return bytes(_transport(seed).public_key().public_bytes_raw())
+
+
+def is_transport_key(transport: bytes) -> bool:
+    """Whether something can be sealed to a key; a point of small order would fail each wrap, so each rotation."""
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+
+    try:
+        X25519PrivateKey.from_private_bytes(_ANY).exchange(X25519PublicKey.from_public_bytes(transport))
+    except ValueError:
+        return False
+    return True
 
 
 def wrap_context(vault: bytes, scope: str, device: bytes) -> bytes:

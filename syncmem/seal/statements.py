@@ -6,97 +6,20 @@ id is a hash of its content; kinds of later versions are kept and count for noth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
 from hashlib import sha256
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final
 
 from syncmem import labels
 from syncmem.codec import pack, unpack
-from syncmem.errors import InvalidInput, NotCanonical, Unreadable
+from syncmem.errors import InvalidInput, NotCanonical, PeerError, Unreadable
+from syncmem.seal.bodies import ID_BYTES, KEY_BYTES, Body, Genesis, StatementKind, ascends, check, is_bytes, read_body
 from syncmem.seal.keys import SIGNATURE_BYTES, public_key, sign, verify
 
-SUITE: Final = 1
-ID_BYTES: Final = 16
-KEY_BYTES: Final = 32
-NAME_BYTES_MAX: Final = 256
 STATEMENT_BYTES_MAX: Final = 64 * 1024
-MEMBERS_MAX: Final = 50  # wraps are made one by one; above this a tree of keys would be due
-SEQ_MAX: Final = 2**40 - 1
+PARENTS_MAX: Final = 256  # each honest device adds one head at most; bounds what a graph costs
 NO_VAULT: Final = bytes(ID_BYTES)  # what a genesis names as its vault
-
-
-class StatementKind(IntEnum):
-    """What a statement does. Numbers are for ever; unknown ones are kept."""
-
-    GENESIS = 1
-    ADD = 2
-    REVOKE = 3
-    EPOCH = 4
-    NAME = 5
-    GRANT = 6
-    ADOPT = 7
-
-
-class Member(NamedTuple):
-    """A device as a member: its Ed25519 key, its X25519 key, what people call it."""
-
-    device: bytes
-    transport: bytes
-    name: str
-
-
-class Grant(NamedTuple):
-    """An epoch key of a scope, wrapped for one member."""
-
-    scope: str
-    epoch: bytes
-    wrap: bytes
-
-
-class Genesis(NamedTuple):
-    suite: int
-    nonce: bytes
-    member: Member
-    paper: Member | None
-    recovery: bytes | None  # seed of the meeting place where the paper member finds the roster
-
-
-class Add(NamedTuple):
-    member: Member
-    grants: Sequence[Grant]
-
-
-class Revoke(NamedTuple):
-    device: bytes
-    cut: Sequence[tuple[bytes, int, bytes]]  # (log id, last place that counts, head there)
-    wipe: bool
-    reason: str | None
-
-
-class Epoch(NamedTuple):
-    scope: str
-    wraps: Sequence[tuple[bytes, bytes]]  # (device, wrapped key)
-
-
-class Name(NamedTuple):
-    device: bytes
-    name: str
-
-
-class Granted(NamedTuple):
-    device: bytes
-    grants: Sequence[Grant]
-
-
-class Adopt(NamedTuple):
-    log: bytes
-    seq: int
-    head: bytes
-
-
-Body: TypeAlias = Genesis | Add | Revoke | Epoch | Name | Granted | Adopt | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +53,7 @@ def write_statement(
     wire = pack([content, sign(seed, labels.STATEMENT, content)])
     try:
         return read_statement(wire)
-    except NotCanonical as error:
+    except PeerError as error:
         raise InvalidInput(f"the vault cannot say this ({error}); check names and numbers") from error
 
 
@@ -139,119 +62,35 @@ def read_statement(data: bytes) -> Statement:
 
     Raises:
         NotCanonical: it is malformed.
-        Unreadable: its signature is not its signer's.
+        Unreadable: its signature, or the proof of a member in it, is wrong.
     """
+    content, signature = _signed(data)
+    kind, vault, parents, signer, time, body = _content(content)
+    if not verify(signer, labels.STATEMENT, content, signature):
+        raise Unreadable("a statement is not signed by the device it names; ask that device for it again")
+    said = read_body(kind, body)
+    check(not isinstance(said, Genesis) or said.member.device == signer)
+    id = sha256(labels.ROSTER + content).digest()[:ID_BYTES]
+    return Statement(id, kind, vault, tuple(parents), signer, time, said, data)
+
+
+def _signed(data: bytes) -> tuple[bytes, bytes]:
     pair = unpack(data, bytes_max=STATEMENT_BYTES_MAX)
     if type(pair) is not list or [type(part) for part in pair] != [bytes, bytes] or len(pair[1]) != SIGNATURE_BYTES:
         raise NotCanonical("a statement is content and signature; ask the sender for it again")
-    content, signature = pair
-    parts = unpack(content, bytes_max=STATEMENT_BYTES_MAX)
-    if (
-        type(parts) is not list
-        or len(parts) < 6
-        or [type(part) for part in parts[:5]] != [int, bytes, list, bytes, int]
-    ):
-        raise NotCanonical("the content of a statement is malformed; ask the sender for it again")
-    kind, vault, parents, signer, time, body = parts[:6]
-    _check(_is_bytes(vault, ID_BYTES) and _is_bytes(signer, KEY_BYTES) and abs(time) < 2**62)
-    _check(all(_is_bytes(parent, ID_BYTES) for parent in parents) and parents == sorted(set(parents)))
-    if not verify(signer, labels.STATEMENT, content, signature):
-        raise Unreadable("a statement is not signed by the device it names; ask that device for it again")
-    reader = _READERS.get(kind)
-    _check((kind == StatementKind.GENESIS) == (vault == NO_VAULT and not parents))
-    id = sha256(labels.ROSTER + content).digest()[:ID_BYTES]
-    return Statement(
-        id, kind, vault, tuple(parents), signer, time, None if reader is None else _read(reader, body), data
-    )
+    return pair[0], pair[1]
 
 
-def _read(reader: Callable[[list[Any]], Body], body: object) -> Body:
-    try:
-        if type(body) is list:
-            return reader(body)
-    except (ValueError, TypeError, IndexError) as error:
-        raise NotCanonical(f"the body of a statement is malformed ({error}); ask the sender for it again") from error
-    raise NotCanonical("the body of a statement is malformed; ask the sender for it again")
-
-
-def _check(fits: bool) -> None:
-    if not fits:
-        raise NotCanonical("a statement breaks a rule of its format; ask the sender for it again")
-
-
-def _is_bytes(value: object, length: int) -> bool:
-    return type(value) is bytes and len(value) == length
-
-
-def _is_name(value: object) -> bool:
-    return type(value) is str and 0 < len(value.encode()) <= NAME_BYTES_MAX
-
-
-# -- bodies -------------------------------------------------------------------------------------------
-
-
-def _member(parts: list[Any]) -> Member:
-    device, transport, name = parts[:3]
-    _check(_is_bytes(device, KEY_BYTES) and _is_bytes(transport, KEY_BYTES) and _is_name(name))
-    return Member(device, transport, name)
-
-
-def _grants(items: list[Any]) -> list[Grant]:
-    grants = [Grant(*item[:3]) for item in items]
-    _check(all(_is_name(g.scope) and _is_bytes(g.epoch, ID_BYTES) and type(g.wrap) is bytes for g in grants))
-    return grants
-
-
-def _genesis(parts: list[Any]) -> Genesis:
-    suite, nonce, member, paper, recovery = parts[:5]
-    _check(suite == SUITE and _is_bytes(nonce, 16) and (recovery is None or _is_bytes(recovery, KEY_BYTES)))
-    return Genesis(suite, nonce, _member(member), None if paper is None else _member(paper), recovery)
-
-
-def _revoke(parts: list[Any]) -> Revoke:
-    device, cut, wipe, reason = parts[:4]
-    cuts = [(log, seq, head) for log, seq, head in cut]
-    _check(_is_bytes(device, KEY_BYTES) and type(wipe) is bool and (reason is None or type(reason) is str))
-    _check(all(_is_place(*place) for place in cuts))
-    return Revoke(device, cuts, wipe, reason)
-
-
-def _epoch(parts: list[Any]) -> Epoch:
-    scope, wraps = parts[:2]
-    pairs = [(device, wrap) for device, wrap in wraps]
-    _check(_is_name(scope) and len(pairs) <= MEMBERS_MAX + 1)
-    _check(all(_is_bytes(device, KEY_BYTES) and type(wrap) is bytes for device, wrap in pairs))
-    return Epoch(scope, pairs)
-
-
-def _name(parts: list[Any]) -> Name:
-    _check(_is_bytes(parts[0], KEY_BYTES) and _is_name(parts[1]))
-    return Name(*parts[:2])
-
-
-def _granted(parts: list[Any]) -> Granted:
-    _check(_is_bytes(parts[0], KEY_BYTES))
-    return Granted(parts[0], _grants(parts[1]))
-
-
-def _adopt(parts: list[Any]) -> Adopt:
-    _check(_is_place(*parts[:3]))
-    return Adopt(*parts[:3])
-
-
-def _is_place(log: object, seq: object, head: object) -> bool:
-    return _is_bytes(log, 16) and type(seq) is int and 0 <= seq <= SEQ_MAX and _is_bytes(head, 32)
-
-
-_READERS: Final[dict[int, Callable[[list[Any]], Body]]] = {
-    StatementKind.GENESIS: _genesis,
-    StatementKind.ADD: lambda parts: Add(_member(parts[0]), _grants(parts[1])),
-    StatementKind.REVOKE: _revoke,
-    StatementKind.EPOCH: _epoch,
-    StatementKind.NAME: _name,
-    StatementKind.GRANT: _granted,
-    StatementKind.ADOPT: _adopt,
-}
+def _content(content: bytes) -> list[Any]:
+    """Kind, vault, parents, signer, time, body; of what a later version adds nothing."""
+    parts: Any = unpack(content, bytes_max=STATEMENT_BYTES_MAX)
+    check(type(parts) is list and len(parts) >= 6)
+    check([type(part) for part in parts[:5]] == [int, bytes, list, bytes, int])
+    kind, vault, parents, signer, time = parts[:5]
+    check(kind >= 0 and is_bytes(vault, ID_BYTES) and is_bytes(signer, KEY_BYTES) and abs(time) <= 2**62)
+    check(len(parents) <= PARENTS_MAX and all(is_bytes(parent, ID_BYTES) for parent in parents) and ascends(parents))
+    check((kind == StatementKind.GENESIS) == (vault == NO_VAULT) == (not parents))
+    return [*parts[:6]]
 
 
 def _plain(value: Any) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from syncmem.sync.session import Fetch, Session
-from syncmem.wire.mailbox import Mailbox
+from syncmem.sync.dropping import Fetch
+from syncmem.sync.session import Session
+from syncmem.wire.mailbox import Drop, Mailbox
 
 
 def drive(session: Session, mailbox: Mailbox, key: bytes, write_seed: bytes) -> None:
@@ -18,6 +19,8 @@ def drive(session: Session, mailbox: Mailbox, key: bytes, write_seed: bytes) -> 
         while True:
             if isinstance(question, Fetch):
                 question = steps.send(mailbox.get(key, write_seed, question.names))
+            elif isinstance(question, Drop):
+                question = steps.send(mailbox.drop(question, write_seed))
             else:
                 question = steps.send(mailbox.exchange(question, write_seed))
     except StopIteration:

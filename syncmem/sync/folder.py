@@ -2,11 +2,12 @@
 
 Rules: a blob is one file, written once by one writer, with its digest in its name: temporary file, flush,
 rename; there are no locks, and times of files mean nothing; what has another name, another content than
-its name says, or is not all there yet is passed over and never changed; a folder that is not there is
-unreachable, never empty.
+its name says, or is not all there yet is passed over, and never changed unless the blob it is a copy of is
+dropped; one file that makes trouble stops nothing else; a folder that is not there is unreachable, never
+empty, and what cannot be looked at is not taken for gone.
 
     FOLDER/<mailbox>/epoch-<16 bytes>                       drawn by whoever came first; the least counts
-    FOLDER/<mailbox>/<stream>/<counter div 1000>/<counter>-<digest>.blob
+    FOLDER/<mailbox>/<stream>/...                           see syncmem/sync/blob_files.py
     FOLDER/<mailbox>/drop-keys/<public key>
 """
 
@@ -15,15 +16,18 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from syncmem.environment import Environment
 from syncmem.errors import MailboxRefused, OverQuota, Unreachable
+from syncmem.sync.blob_files import Seen, copies_of, entries, look, look_into, path_of, read, streams_in
 from syncmem.wire.mailbox import (
     CONFLICT,
+    COUNTER_MAX,
     EPOCH_BYTES,
+    INLINE_BYTES_MAX,
     LISTED_MAX,
     Answer,
     BlobName,
@@ -40,11 +44,7 @@ from syncmem.wire.mailbox import (
 )
 
 SCHEME: Final = "folder:"
-SEGMENT: Final = 1000  # blobs of one sub-folder: a poll lists from its cursor on
 _EPOCH: Final = re.compile(r"epoch-([0-9a-f]{32})")
-_STREAM: Final = re.compile(r"[0-9a-f]{16}")
-_SEGMENT: Final = re.compile(r"[0-9]{9}")
-_BLOB: Final = re.compile(r"([0-9]{12})-([0-9a-f]{32})\.blob")
 _KEY: Final = re.compile(r"[0-9a-f]{64}")
 _FULL: Final = (28, 122)  # ENOSPC, EDQUOT
 
@@ -61,19 +61,14 @@ class Folder:
         with self._reaching():
             box = self._root / request.mailbox.hex()
             epoch = self._epoch(box)
-            if request.drop_key is not None:
-                self._write(box / "drop-keys" / request.drop_key.hex(), b"")
-            results = [self._put(box, put) for put in request.puts]
-            own = {(put.stream, put.counter) for put in request.puts}
-            ends: dict[bytes, int] = {}
-            listed: list[Listed] = []
-            for stream in self._streams(box):
-                for name, size in self._blobs(box, stream, request.cursors.get(stream, 0)):
-                    ends[stream] = max(ends.get(stream, 0), name.counter)
-                    if size and (stream, name.counter) not in own and name.counter > request.cursors.get(stream, 0):
-                        listed.append(Listed(name, size, None))
-            more = len(listed) > LISTED_MAX
-            return Answer(epoch, results, ends, self._along(box, listed[:LISTED_MAX], request.inline_bytes_max), more)
+            self._register(box, request.drop_key)
+            looked: dict[Path, Seen] = {}
+            results = [self._put(box, put, looked) for put in request.puts]
+            ends, listed = self._behind(box, request.cursors, {(put.stream, put.counter) for put in request.puts})
+            if epoch not in self._epochs(box):
+                raise Unreachable("the shared folder changed while it was read; sync again")
+        along = self._along(box, listed[:LISTED_MAX], min(request.inline_bytes_max, INLINE_BYTES_MAX))
+        return Answer(epoch, results, ends, along, len(listed) > LISTED_MAX)
 
     def get(self, key: bytes, write_seed: bytes, names: Sequence[BlobName]) -> Iterator[tuple[BlobName, bytes | None]]:
         box = self._root / mailbox_id(key).hex()
@@ -85,36 +80,52 @@ class Folder:
     def drop(self, request: Drop, write_seed: bytes) -> list[bool]:
         with self._reaching():
             box = self._root / request.mailbox.hex()
-            keys = {bytes.fromhex(entry.name) for entry in self._entries(box / "drop-keys", _KEY)}
+            keys = {bytes.fromhex(entry.name) for entry in entries(box / "drop-keys", _KEY)}
             if not may_drop(request, keys):
                 return [False for _ in request.names]
-            return [self._remove(_path(box, name)) for name in request.names]
+            return [self._forget(box, name) for name in request.names]
 
     def close(self) -> None:
         pass
 
     # -- writing ------------------------------------------------------------------------------------
 
-    def _put(self, box: Path, put: Put) -> PutResult:
+    def _put(self, box: Path, put: Put, looked: dict[Path, Seen]) -> PutResult:
+        """Keep one blob; ``looked``: what earlier puts of the same question have seen of the sub-folders."""
         refused = check_put(put)
         if refused is not None:
             return refused
-        name = BlobName(put.stream, put.counter, digest(put.blob))
-        path = _path(box, name)
-        others = [entry for entry in self._entries(path.parent, _BLOB) if int(entry.name[:12]) == put.counter]
-        if any(entry.name != path.name for entry in others):
+        try:
+            return self._keep(box, BlobName(put.stream, put.counter, digest(put.blob)), put.blob, looked)
+        except OSError as error:
+            return PutResult(Outcome.OVER_QUOTA, _words(error))
+
+    def _keep(self, box: Path, name: BlobName, blob: bytes, looked: dict[Path, Seen]) -> PutResult:
+        path = path_of(box, name)
+        if path.parent not in looked:
+            looked[path.parent] = Seen()
+            look_into(path.parent, name.stream, looked[path.parent], COUNTER_MAX)
+        seen = looked[path.parent]
+        if any(other.counter == name.counter and other != name for other in (*seen.blobs, *seen.dropped)):
             return PutResult(Outcome.CONFLICT, CONFLICT)
-        if others and self._read(box, name) is not None:
+        if name in seen.dropped:
             return PutResult(Outcome.KNOWN, "")
-        self._write(path, put.blob)
+        if name in seen.blobs and self._read(box, name) is not None:
+            self._environment.disk.flush(str(path))  # whoever wrote it may not have
+            return PutResult(Outcome.KNOWN, "")
+        self._write(path, blob)
+        seen.blobs[name] = len(blob)
         return PutResult(Outcome.STORED, "")
 
     def _write(self, path: Path, data: bytes) -> None:
-        """Write a file whole and durably, where it is not there already."""
-        if not data and path.exists():
-            return
-        path.parent.mkdir(parents=True, exist_ok=True)
+        self._environment.disk.make_folder(str(path.parent))
         self._environment.disk.write(str(path), data)
+
+    def _register(self, box: Path, key: bytes | None) -> None:
+        """Where that fails, the next question brings the key again."""
+        if key is not None and not (path := box / "drop-keys" / key.hex()).exists():
+            with contextlib.suppress(OSError):
+                self._write(path, b"")
 
     def _epoch(self, box: Path) -> bytes:
         """The mailbox's epoch; drawn where there is none."""
@@ -125,29 +136,45 @@ class Folder:
         return min(found)
 
     def _epochs(self, box: Path) -> list[bytes]:
-        names = (_EPOCH.fullmatch(entry.name) for entry in self._entries(box, _EPOCH))
+        names = (_EPOCH.fullmatch(entry.name) for entry in entries(box, _EPOCH))
         return [bytes.fromhex(name[1]) for name in names if name is not None]
 
-    def _remove(self, path: Path) -> bool:
-        """Empty a blob's file: its place in the stream stays taken, so that nobody takes the stream for cut off."""
-        if not path.exists() or not path.stat().st_size:
-            return False
-        self._environment.disk.write(str(path), b"")
+    def _forget(self, box: Path, name: BlobName) -> bool:
+        """Mark a blob as dropped, which keeps its place taken; then remove it with all copies beside it."""
+        path, mark = path_of(box, name), path_of(box, name, "dropped")
+        try:
+            copies = copies_of(path)
+            if not mark.exists():
+                if not copies:
+                    return False
+                self._write(mark, b"")
+            for copy in copies:
+                self._environment.disk.remove(str(copy))
+        except OSError:
+            return False  # to be asked again
         return True
 
     # -- reading ------------------------------------------------------------------------------------
 
-    def _streams(self, box: Path) -> list[bytes]:
-        return sorted(bytes.fromhex(entry.name) for entry in self._entries(box, _STREAM) if entry.is_dir())
-
-    def _blobs(self, box: Path, stream: bytes, after: int) -> Iterator[tuple[BlobName, int]]:
-        """The blobs of a stream from the segment of place ``after`` on, with sizes (0: dropped, or on its way)."""
-        folder = box / stream.hex()
-        for segment in self._entries(folder, _SEGMENT):
-            if int(segment.name) >= after // SEGMENT:
-                for entry in self._entries(folder / segment.name, _BLOB):
-                    name = BlobName(stream, int(entry.name[:12]), bytes.fromhex(entry.name[13:45]))
-                    yield name, entry.stat().st_size
+    def _behind(
+        self, box: Path, cursors: Mapping[bytes, int], own: set[tuple[bytes, int]]
+    ) -> tuple[dict[bytes, int], list[Listed]]:
+        """How far each stream goes, and what lies behind the cursors."""
+        ends: dict[bytes, int] = {}
+        listed: list[Listed] = []
+        for stream in streams_in(box):
+            cursor = cursors.get(stream, 0)
+            seen = look(box, stream, cursor)
+            if seen.whole and seen.end < cursor:  # the stream is shorter than it was: how far it goes is told
+                seen = look(box, stream, 0)
+            if end := max(seen.end, 0 if seen.whole else cursor):
+                ends[stream] = end
+            listed += [
+                Listed(name, size, None)
+                for name, size in seen.there()
+                if name.counter > cursor and (stream, name.counter) not in own
+            ]
+        return ends, listed
 
     def _along(self, box: Path, listed: Sequence[Listed], budget: int) -> list[Listed]:
         """The listing with the first blobs' content; what is not all there yet is left out."""
@@ -161,20 +188,11 @@ class Folder:
         return result
 
     def _read(self, box: Path, name: BlobName) -> bytes | None:
-        """A blob's content, if it is what its name says."""
-        try:
-            blob = _path(box, name).read_bytes()
-        except FileNotFoundError:
+        """A blob's content, if it is what its name says and was not dropped."""
+        if path_of(box, name, "dropped").exists():
             return None
-        return blob if digest(blob) == name.digest else None
-
-    def _entries(self, folder: Path, wanted: re.Pattern[str]) -> list[os.DirEntry[str]]:
-        """What has a name of ours, in order; conflict copies and anything else of others have none."""
-        try:
-            with os.scandir(folder) as entries:
-                return sorted((e for e in entries if wanted.fullmatch(e.name)), key=lambda entry: entry.name)
-        except FileNotFoundError:
-            return []
+        blob = read(path_of(box, name))
+        return blob if blob is not None and digest(blob) == name.digest else None
 
     @contextlib.contextmanager
     def _reaching(self) -> Iterator[None]:
@@ -184,15 +202,16 @@ class Folder:
         try:
             yield
         except PermissionError as error:
-            raise MailboxRefused(
-                f"{error.filename} may not be used; change its permissions, then sync again"
-            ) from error
+            raise MailboxRefused(_words(error)) from error
         except OSError as error:
-            if error.errno in _FULL:
-                raise OverQuota("the shared folder is full; free some space, then sync again") from error
-            raise Unreachable(f"the shared folder does not answer ({error.strerror}); sync again later") from error
+            raise (OverQuota if error.errno in _FULL else Unreachable)(_words(error)) from error
 
 
-def _path(box: Path, name: BlobName) -> Path:
-    segment = f"{name.counter // SEGMENT:09d}"
-    return box / name.stream.hex() / segment / f"{name.counter:012d}-{name.digest.hex()}.blob"
+def _words(error: OSError) -> str:
+    if isinstance(error, PermissionError):
+        return f"{error.filename} may not be used; change its permissions, then sync again"
+    if error.errno in _FULL:
+        return "the shared folder is full; free some space, then sync again"
+    if isinstance(error, IsADirectoryError | NotADirectoryError | FileExistsError):
+        return f"something else has the name of {error.filename}; move it away, then sync again"
+    return f"the shared folder does not answer ({error.strerror}); sync again later"

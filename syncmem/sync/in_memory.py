@@ -9,6 +9,7 @@ from syncmem.environment import Environment
 from syncmem.wire.mailbox import (
     CONFLICT,
     EPOCH_BYTES,
+    INLINE_BYTES_MAX,
     LISTED_MAX,
     Answer,
     BlobName,
@@ -29,6 +30,7 @@ from syncmem.wire.mailbox import (
 class _Box:
     epoch: bytes
     blobs: dict[bytes, dict[int, bytes]] = field(default_factory=dict)  # stream -> counter -> blob, empty once dropped
+    dropped: set[BlobName] = field(default_factory=set)
     ends: dict[bytes, int] = field(default_factory=dict)
     drop_keys: set[bytes] = field(default_factory=set)
 
@@ -72,10 +74,10 @@ class InMemoryMailbox:
             for counter, blob in sorted(blobs.items())
             if blob and counter > request.cursors.get(stream, 0) and (stream, counter) not in own
         ]
+        budget = min(request.inline_bytes_max, INLINE_BYTES_MAX)
         return Answer(
-            box.epoch, results, dict(box.ends), _inlined(listed[:LISTED_MAX], request.inline_bytes_max),
-            len(listed) > LISTED_MAX,
-        )  # fmt: skip
+            box.epoch, results, dict(box.ends), _inlined(listed[:LISTED_MAX], budget), len(listed) > LISTED_MAX
+        )
 
     def _put(self, box: _Box, put: Put) -> PutResult:
         refused = check_put(put)
@@ -83,7 +85,8 @@ class InMemoryMailbox:
             return refused
         stream = box.blobs.setdefault(put.stream, {})
         if put.counter in stream:
-            same = stream[put.counter] == put.blob
+            name = BlobName(put.stream, put.counter, digest(put.blob))
+            same = stream[put.counter] == put.blob or name in box.dropped
             return PutResult(Outcome.KNOWN, "") if same else PutResult(Outcome.CONFLICT, CONFLICT)
         stream[put.counter] = put.blob
         box.ends[put.stream] = max(box.ends.get(put.stream, 0), put.counter)
@@ -102,10 +105,10 @@ class InMemoryMailbox:
         dropped = []
         for name in request.names:
             blobs = box.blobs.get(name.stream, {})
-            found = name.counter in blobs and digest(blobs[name.counter]) == name.digest
-            if found:
+            if name.counter in blobs and digest(blobs[name.counter]) == name.digest:
                 blobs[name.counter] = b""  # its place stays taken
-            dropped.append(found)
+                box.dropped.add(name)
+            dropped.append(name in box.dropped)
         return dropped
 
     def close(self) -> None:

@@ -17,14 +17,28 @@ from syncmem.model.event import LogKey
 from syncmem.model.frame import Frame
 from syncmem.replica.replica import Written
 from syncmem.seal.envelope import EpochKey, unseal
+from syncmem.seal.graph import STATEMENTS_MAX
 from syncmem.seal.statements import Statement, read_statement
-from syncmem.sync.ledger import NOTHING, BlobState, Contents, Known, Ledger, stretch
+from syncmem.sync.contents import BlobState, Contents, stretch
+from syncmem.sync.ledger import Ledger
+from syncmem.sync.mailboxes import Known
 from syncmem.sync.vault import Vault
-from syncmem.wire.blob import Blob, ItemKind, State, read_blob, read_replaced, read_wants
+from syncmem.wire.blob import (
+    Blob,
+    ItemKind,
+    Offer,
+    Places,
+    State,
+    read_blob,
+    read_offer,
+    read_replaced,
+    read_wants,
+)
 from syncmem.wire.frames import read_frame
 from syncmem.wire.mailbox import BlobName, digest
 
 EVENTS_AT_ONCE: Final = 4096  # opened before they are taken in: bounds memory
+STATEMENTS_OWN: Final = 256  # room in the roster that is kept for what this device says against a flood
 
 
 @dataclass(slots=True)
@@ -36,11 +50,13 @@ class Opened:
     statements: list[Statement]
     frames: list[Frame]
     wants: list[tuple[bytes, int]] = field(default_factory=list)
-    replaced: list[tuple[bytes, int]] = field(default_factory=list)
+    replaced: list[Places] = field(default_factory=list)
+    offers: list[Offer] = field(default_factory=list)
 
     @property
     def contents(self) -> Contents:
-        return Contents([stretch(frame) for frame in self.frames], [statement.id for statement in self.statements])
+        statements = [statement.id for statement in self.statements]
+        return Contents([stretch(frame) for frame in self.frames], statements, self.replaced)
 
 
 class Incoming:
@@ -54,6 +70,11 @@ class Incoming:
         self.written: list[Written] = []
         self.lacking: dict[bytes, int] = {}  # log id -> last place held, of logs with a gap before what was read
         self.states: list[tuple[bytes, State]] = []  # what devices told that they hold
+
+    def knowledge(self) -> int:
+        """A number that grows with what is known here: while it is the same, what is held waits still."""
+        events = sum(log.seq for log in self._replica.logs.held(scope=self._key.scope))
+        return events + len(self._vault.roster.ids)
 
     # -- opening ------------------------------------------------------------------------------------
 
@@ -89,14 +110,30 @@ class Incoming:
             opened.wants += read_wants(body)
         elif kind == ItemKind.REPLACED:
             opened.replaced += read_replaced(body)
+        elif kind == ItemKind.OFFER:
+            opened.offers.append(read_offer(body))
 
     # -- taking in ----------------------------------------------------------------------------------
 
     def admit(self, known: Known, blobs: Sequence[Opened]) -> list[Opened]:
         """Take in who belongs to the vault; the blobs that come from members. Inside a write transaction."""
         self._refused: dict[bytes, PeerError] = {}
-        self._note(self._vault.add([statement for opened in blobs for statement in opened.statements]))
-        return [opened for opened in blobs if self._from_member(known, opened)]
+        fitting = self._fitting(known, blobs)
+        self._note(self._vault.add([statement for opened in fitting for statement in opened.statements]))
+        return [opened for opened in fitting if self._from_member(known, opened)]
+
+    def _fitting(self, known: Known, blobs: Sequence[Opened]) -> list[Opened]:
+        """Those for whose statements the roster has room; a flood is refused, and what is held goes on working."""
+        held = self._vault.roster.ids
+        fitting = []
+        for opened in blobs:
+            more = held | {statement.id for statement in opened.statements}
+            if len(more) > max(len(held), STATEMENTS_MAX - STATEMENTS_OWN):
+                self.refuse(known, opened.name, NotCanonical("the roster is full; remove the device that floods it"))
+            else:
+                held = more
+                fitting.append(opened)
+        return fitting
 
     def take(self, frames: Sequence[Frame]) -> None:
         """Take in some frames of what was admitted; why those of some logs were not is kept for :meth:`settle`."""
@@ -115,19 +152,32 @@ class Incoming:
 
     def _from_member(self, known: Known, opened: Opened) -> bool:
         """Whether the sender is or was a member; what others send waits until their admission arrives."""
-        roster = self._vault.roster
-        senders = {opened.blob.device, *(frame.key.device for frame in opened.frames)}
-        if all(roster.member(device) is not None for device in senders):
+        if self._vault.roster.member(opened.blob.device) is not None:
             return True
         reason = "it comes from a device whose admission has not arrived; sync again"
         self._ledger.put(known.no, opened.name, BlobState.HELD, opened.contents, reason=reason)
         return False
 
     def _settle(self, known: Known, opened: Opened) -> None:
-        """Note how a blob stands now."""
-        self._ledger.replace(known.no, opened.replaced)
+        """Note how a blob stands now. What was refused does not count as being there: our own copy goes out."""
         for log, after in opened.wants:
             self._ledger.lose(known.no, log, after)
+        gap, errors = self._errors(opened)
+        if gap is not None:
+            self._ledger.put(known.no, opened.name, BlobState.HELD, opened.contents, reason=str(gap))
+            return
+        refused = next((error for error in errors if not isinstance(error, Forked)), None)
+        if refused is not None:
+            self.refuse(known, opened.name, refused)
+        else:
+            self._ledger.take(known.no, opened.name, opened.contents)
+            for offer in opened.offers:
+                self._ledger.offered(known.no, offer)
+        if opened.blob.state is not None:
+            self.states.append((opened.blob.device, opened.blob.state))
+
+    def _errors(self, opened: Opened) -> tuple[PeerError | None, list[PeerError]]:
+        """What a blob waits for, if it does; and why some of its frames were refused."""
         errors = []
         for frame in opened.frames:
             error = self._refused.get(frame.key.id)
@@ -138,18 +188,10 @@ class Incoming:
                 errors.append(error)
             elif held is None or held.seq < frame.last:
                 self.lacking[frame.key.id] = 0 if held is None else held.seq
-                self._ledger.put(known.no, opened.name, BlobState.HELD, opened.contents, reason=str(error))
-                return
-        self._ledger.put(known.no, opened.name, BlobState.TAKEN, opened.contents)
-        if errors:
-            reason = str(errors[0])
-            state = BlobState.TAKEN if isinstance(errors[0], Forked) else BlobState.REFUSED
-            self._ledger.put(known.no, opened.name, state, opened.contents, reason=reason)
-        self._ledger.advance(known.no, opened.name.stream)
-        if opened.blob.state is not None:
-            self.states.append((opened.blob.device, opened.blob.state))
+                return error, errors
+        return None, errors
 
     def refuse(self, known: Known, name: BlobName, error: PeerError) -> None:
         """Note a blob that cannot be used; others go on."""
-        self._ledger.put(known.no, name, BlobState.REFUSED, NOTHING, reason=str(error))
+        self._ledger.put(known.no, name, BlobState.REFUSED, reason=str(error))
         self._ledger.advance(known.no, name.stream)

@@ -1,185 +1,26 @@
-"""The ledger: what this device knows of each mailbox, and what waits to be sent there.
+"""The ledger: every blob that this device wrote to a mailbox or read there, and how it stands.
 
-Rules: nothing here is about beliefs, all of it can be forgotten and found out again by reading the
-mailbox; a blob is written down before it is sent, and sent with the same bytes until it is acknowledged;
-what a mailbox holds of a log is known from the blobs that were written or read there, never assumed.
+Rules: nothing here is about beliefs; a blob is written down before it is sent, and sent with the same bytes
+until it is acknowledged; a blob that holds the payload of an event that was erased is due to be written
+anew, and is dropped once that is acknowledged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from enum import IntEnum
-from typing import NamedTuple
+from typing import Final
 
 from syncmem.codec import pack_flat, unpack_own
-from syncmem.model.frame import Frame
-from syncmem.replica.connection import Database
-from syncmem.seal.envelope import EpochKey
+from syncmem.sync.contents import NOTHING, BlobState, Contents, Stretch, joined
+from syncmem.sync.mailboxes import Known, Mailboxes
+from syncmem.wire.blob import Offer, Places
 from syncmem.wire.mailbox import BlobName
 
-
-class BlobState(IntEnum):
-    """How a blob stands with this device."""
-
-    WAITING = 0  # ours, not acknowledged yet
-    TAKEN = 1  # there, and what it holds is known
-    HELD = 2  # read, but something it builds on has not arrived
-    REFUSED = 3  # cannot be used; the reason is kept
-    REPLACED = 4  # dropped from the mailbox, or may be
-    BLOCKED = 5  # ours, and the mailbox does not take it; the reason is kept
+_READABLE: Final = (BlobState.TAKEN, BlobState.REPLACED)  # what they hold is known; it may be what was erased since
 
 
-class Contents(NamedTuple):
-    """What a blob holds: places of logs, and statements of the roster."""
-
-    logs: list[tuple[bytes, int, int]]  # (log id, first place, last place)
-    statements: list[bytes]  # ids
-
-    def stored(self) -> bytes:
-        return pack_flat([[list(part) for part in self.logs], self.statements])
-
-    def added_to(self, held: dict[bytes, int]) -> None:
-        """Add to what is held (log id -> last place, statement id -> 0); a log only as far as there is no gap."""
-        held |= dict.fromkeys(self.statements, 0)
-        for log, first, last in self.logs:
-            if first <= held.get(log, 0) + 1:
-                held[log] = max(held.get(log, 0), last)
-
-    @classmethod
-    def read(cls, data: bytes) -> Contents:
-        logs, statements = unpack_own(data)
-        return cls([tuple(part) for part in logs], statements)
-
-
-NOTHING = Contents([], [])
-
-
-def stretch(frame: Frame) -> tuple[bytes, int, int]:
-    """The places of a log that a frame holds."""
-    return frame.key.id, frame.first, frame.last
-
-
-@dataclass(slots=True)
-class Known:
-    """One mailbox: of one epoch of one scope, at one address."""
-
-    no: int
-    address: str
-    scope: str
-    id: bytes
-    epoch: bytes | None  # the mailbox's own epoch id; None: never reached
-    reported: bytes  # the event digest that this device last reported there
-    wanted: bytes  # what it last asked for there
-
-
-class Ledger:
-    """Reads and writes ``mailboxes``, ``streams``, ``blobs`` and ``holdings``."""
-
-    def __init__(self, database: Database) -> None:
-        self._db = database
-
-    # -- mailboxes ----------------------------------------------------------------------------------
-
-    def mailbox(self, address: str, key: EpochKey) -> Known:
-        """The mailbox of an epoch at an address."""
-        sql = (
-            "INSERT INTO mailboxes (address, scope, id) VALUES (?, ?, ?) "
-            "ON CONFLICT DO UPDATE SET left_behind = 0 WHERE left_behind = 1"
-        )
-        self._db.execute(sql, (address, key.scope, key.mailbox))
-        return next(known for known in self.all() if (known.address, known.id) == (address, key.mailbox))
-
-    def earlier(self, address: str, key: EpochKey) -> list[Known]:
-        """The mailboxes of a scope's other epochs that were used at an address."""
-        return [
-            known
-            for known in self.all()
-            if (known.address, known.scope) == (address, key.scope) and known.id != key.mailbox
-        ]
-
-    def all(self) -> list[Known]:
-        """The mailboxes in use."""
-        sql = (
-            "SELECT no, address, scope, id, epoch, reported, wanted FROM mailboxes WHERE left_behind = 0 "
-            "ORDER BY address, scope"
-        )
-        return [Known(*row) for row in self._db.execute(sql).fetchall()]
-
-    def forget(self, no: int) -> None:
-        """Forget what was thought to be there: it was reset or rolled back. Counters go on."""
-        for table in ("streams", "holdings"):
-            self._db.execute(f"DELETE FROM {table} WHERE mailbox = ?", (no,))
-        waiting = (int(BlobState.WAITING), int(BlobState.BLOCKED))
-        self._db.execute("DELETE FROM blobs WHERE mailbox = ? AND state NOT IN (?, ?)", (no, *waiting))
-        self._db.execute("UPDATE mailboxes SET epoch = NULL, reported = x'', wanted = x'' WHERE no = ?", (no,))
-
-    def leave(self, no: int) -> None:
-        """A mailbox is not used any more; should it be again, counters go on."""
-        self.forget(no)
-        self._db.execute("DELETE FROM blobs WHERE mailbox = ?", (no,))
-        self._db.execute("UPDATE mailboxes SET left_behind = 1 WHERE no = ?", (no,))
-
-    def reached(self, known: Known, epoch: bytes) -> None:
-        """The mailbox answered."""
-        known.epoch = epoch
-        self._db.execute("UPDATE mailboxes SET epoch = ? WHERE no = ?", (epoch, known.no))
-
-    def succeeded(self, no: int, at: int) -> None:
-        """A sync ran to its end."""
-        self._db.execute("UPDATE mailboxes SET success = ?, trouble = NULL WHERE no = ?", (at, no))
-
-    def failed(self, no: int, why: str) -> None:
-        self._db.execute("UPDATE mailboxes SET trouble = ? WHERE no = ?", (why, no))
-
-    def outcome(self, no: int) -> tuple[int | None, str | None]:
-        """When a sync last ran to its end, and what stopped the last one."""
-        success, trouble = self._db.execute("SELECT success, trouble FROM mailboxes WHERE no = ?", (no,)).fetchone()
-        return success, trouble
-
-    def note(self, known: Known, *, reported: bytes | None = None, wanted: bytes | None = None) -> None:
-        """What was last told to the mailbox."""
-        known.reported = known.reported if reported is None else reported
-        known.wanted = known.wanted if wanted is None else wanted
-        sql = "UPDATE mailboxes SET reported = ?, wanted = ? WHERE no = ?"
-        self._db.execute(sql, (known.reported, known.wanted, known.no))
-
-    # -- streams ------------------------------------------------------------------------------------
-
-    def cursors(self, no: int) -> dict[bytes, int]:
-        """Stream -> last place up to which everything is here."""
-        return dict(self._db.execute("SELECT stream, cursor FROM streams WHERE mailbox = ?", (no,)).fetchall())
-
-    def advance(self, no: int, stream: bytes) -> None:
-        """Move a stream's cursor over all that was read without a gap."""
-        row = self._db.execute("SELECT cursor FROM streams WHERE mailbox = ? AND stream = ?", (no, stream)).fetchone()
-        cursor = row[0] if row else 0
-        sql = (
-            "SELECT counter FROM blobs WHERE mailbox = ? AND stream = ? AND counter > ? AND state IN (?, ?, ?) "
-            "ORDER BY counter"
-        )
-        passed = (int(BlobState.TAKEN), int(BlobState.REFUSED), int(BlobState.REPLACED))
-        for (counter,) in self._db.execute(sql, (no, stream, cursor, *passed)):
-            if counter != cursor + 1:
-                break
-            cursor = counter
-        self._db.execute("INSERT OR REPLACE INTO streams VALUES (?, ?, ?)", (no, stream, cursor))
-
-    def next_counter(self, no: int, stream: bytes) -> int:
-        """The counter of the next blob of the own stream. Counters are never used twice, whatever the mailbox lost."""
-        self._db.execute("UPDATE mailboxes SET own = ?, sent = 0 WHERE no = ? AND own IS NOT ?", (stream, no, stream))
-        self._db.execute("UPDATE mailboxes SET sent = sent + 1 WHERE no = ?", (no,))
-        return int(self._db.execute("SELECT sent FROM mailboxes WHERE no = ?", (no,)).fetchone()[0])
-
-    def lost(self, no: int, stream: bytes) -> list[int]:
-        """Counters of the own stream whose blobs the mailbox has lost; what they held is sent anew."""
-        row = self._db.execute("SELECT sent FROM mailboxes WHERE no = ? AND own = ?", (no, stream)).fetchone()
-        cursor = self.cursors(no).get(stream, 0)
-        sql = "SELECT counter FROM blobs WHERE mailbox = ? AND stream = ? AND counter > ?"
-        known = {counter for (counter,) in self._db.execute(sql, (no, stream, cursor))}
-        return [counter for counter in range(cursor + 1, (row[0] if row else 0) + 1) if counter not in known]
-
-    # -- blobs --------------------------------------------------------------------------------------
+class Ledger(Mailboxes):
+    """Reads and writes ``blobs`` and ``offers`` beside the tables of mailboxes."""
 
     def state(self, no: int, name: BlobName) -> BlobState | None:
         """How a blob stands, or None where it was never seen (or was another under the same counter)."""
@@ -187,15 +28,47 @@ class Ledger:
         row = self._db.execute(sql, (no, name.stream, name.counter)).fetchone()
         return BlobState(row[0]) if row and row[1] == name.digest else None
 
+    def take(self, no: int, name: BlobName, contents: Contents) -> None:
+        """A blob is there, and this is what it holds; of an own one, its bytes are not needed any more."""
+        self.put(no, name, BlobState.DUE if self._holds_erased(contents) else BlobState.TAKEN, contents)
+        self.hold(no, contents)
+        for places in contents.replaced:
+            self._replace(no, places)
+        self.advance(no, name.stream)
+
     def put(
-        self, no: int, name: BlobName, state: BlobState, contents: Contents, *, reason: str | None = None,
+        self, no: int, name: BlobName, state: BlobState, contents: Contents = NOTHING, *, reason: str | None = None,
         blob: bytes | None = None,
     ) -> None:  # fmt: skip
         """Note a blob: one of ours that waits (with its bytes), or one that was read."""
         row = (no, name.stream, name.counter, name.digest, int(state), contents.stored(), reason, blob)
         self._db.execute("INSERT OR REPLACE INTO blobs VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
-        if state == BlobState.TAKEN:
-            self.hold(no, contents)
+
+    def in_state(self, no: int, state: BlobState) -> Iterator[tuple[BlobName, str | None]]:
+        sql = (
+            "SELECT stream, counter, digest, reason FROM blobs WHERE mailbox = ? AND state = ? ORDER BY stream, counter"
+        )
+        for stream, counter, digest, reason in self._db.execute(sql, (no, int(state))).fetchall():
+            yield BlobName(stream, counter, digest), reason
+
+    def count(self, no: int, *states: BlobState) -> int:
+        """How many blobs are in some states."""
+        return sum(1 for state in states for _ in self.in_state(no, state))
+
+    def known(self, no: int, *states: BlobState) -> Iterator[tuple[BlobName, Contents]]:
+        """The blobs in some states with what they hold, stream by stream."""
+        sql = (
+            "SELECT stream, counter, digest, contents FROM blobs "
+            f"WHERE mailbox = ? AND state IN ({', '.join('?' * len(states))}) ORDER BY stream, counter"
+        )
+        for stream, counter, digest, contents in self._db.execute(sql, (no, *map(int, states))).fetchall():
+            yield BlobName(stream, counter, digest), Contents.read(contents)
+
+    def _set(self, no: int, names: Iterable[BlobName], state: BlobState) -> None:
+        sql = "UPDATE blobs SET state = ? WHERE mailbox = ? AND stream = ? AND counter = ?"
+        self._db.executemany(sql, [(int(state), no, name.stream, name.counter) for name in names])
+
+    # -- sending ------------------------------------------------------------------------------------
 
     def waiting(self, no: int, bytes_max: int) -> list[tuple[BlobName, bytes, Contents]]:
         """Own blobs that were not acknowledged, oldest first, up to ``bytes_max`` together (one at least)."""
@@ -214,66 +87,121 @@ class Ledger:
     def awaited(self, no: int) -> dict[bytes, int]:
         """What the mailbox holds, or will once the blobs that wait are there."""
         held = self.holdings(no)
-        sql = "SELECT contents FROM blobs WHERE mailbox = ? AND state = ? ORDER BY counter"
-        for (contents,) in self._db.execute(sql, (no, int(BlobState.WAITING))):
-            Contents.read(contents).added_to(held)
+        for _, contents in self.known(no, BlobState.WAITING):
+            contents.added_to(held)
         return held
-
-    def acknowledge(self, no: int, name: BlobName, contents: Contents) -> None:
-        """An own blob is there; its bytes are not needed any more."""
-        self.put(no, name, BlobState.TAKEN, contents)
-        self.advance(no, name.stream)
 
     def block(self, no: int, name: BlobName, reason: str) -> None:
         """The mailbox does not take an own blob."""
         sql = "UPDATE blobs SET state = ?, reason = ? WHERE mailbox = ? AND stream = ? AND counter = ?"
         self._db.execute(sql, (int(BlobState.BLOCKED), reason, no, name.stream, name.counter))
 
-    def forget_waiting(self, no: int) -> None:
-        """Another life of this device writes the same stream: what waits is made anew in another."""
-        self._db.execute("DELETE FROM blobs WHERE mailbox = ? AND blob IS NOT NULL", (no,))
-
     def unblock(self, no: int) -> None:
         """Try again what the mailbox did not take."""
         sql = "UPDATE blobs SET state = ?, reason = NULL WHERE mailbox = ? AND state = ?"
         self._db.execute(sql, (int(BlobState.WAITING), no, int(BlobState.BLOCKED)))
 
-    def in_state(self, no: int, state: BlobState) -> Iterator[tuple[BlobName, str | None]]:
-        sql = (
-            "SELECT stream, counter, digest, reason FROM blobs WHERE mailbox = ? AND state = ? ORDER BY stream, counter"
+    def forget_waiting(self, no: int) -> None:
+        """Another life of this device writes the same stream: what waits is made anew in another."""
+        self._db.execute("DELETE FROM blobs WHERE mailbox = ? AND blob IS NOT NULL", (no,))
+
+    # -- what was replaced ---------------------------------------------------------------------------
+
+    def _replace(self, no: int, places: Places) -> None:
+        """Nothing is missing at some places: what their blobs held stands in others."""
+        skipped = self._skip(no, places)
+        if skipped is None:
+            return
+        changed = (
+            "UPDATE blobs SET state = ? WHERE mailbox = ? AND stream = ? AND counter BETWEEN ? AND ? AND state = ?"
         )
-        for stream, counter, digest, reason in self._db.execute(sql, (no, int(state))).fetchall():
-            yield BlobName(stream, counter, digest), reason
+        for before, after in (
+            (BlobState.TAKEN, BlobState.REPLACED),
+            (BlobState.HELD, BlobState.REPLACED),
+            (BlobState.DUE, BlobState.DROPPING),
+        ):
+            self._db.execute(changed, (int(after), no, *skipped, int(before)))
+        self.advance(no, places.stream)
 
-    def replace(self, no: int, pairs: Iterable[tuple[bytes, int]]) -> None:
-        """Blobs that were dropped: nothing is missing at their places."""
-        for stream, counter in pairs:
-            row = (no, stream, counter, bytes(16), int(BlobState.REPLACED), NOTHING.stored())
-            self._db.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?, ?, ?, ?, ?, NULL, NULL)", row)
-            self.advance(no, stream)
+    def rewritten(self, no: int, names: Iterable[BlobName], state: BlobState) -> None:
+        """Blobs were written anew, into such as wait: they are to be dropped, or were offered to be (REPLACED)."""
+        self._set(no, names, state)
 
-    # -- what a mailbox holds -----------------------------------------------------------------------
+    def to_drop(self, no: int, limit: int) -> list[BlobName]:
+        """What is to be dropped now: nothing while a blob waits that may hold it anew."""
+        return [] if self.awaits(no) else [name for name, _ in self.in_state(no, BlobState.DROPPING)][:limit]
 
-    def hold(self, no: int, contents: Contents) -> None:
-        """A mailbox holds this."""
-        holdings = self.holdings(no, [log for log, _, _ in contents.logs])
-        contents.added_to(holdings)
-        rows = [(no, what, seq) for what, seq in holdings.items()]
-        self._db.executemany("INSERT OR REPLACE INTO holdings VALUES (?, ?, ?)", rows)
+    def dropped(self, no: int, names: Iterable[BlobName]) -> None:
+        """Blobs are gone from the mailbox; their places stay taken."""
+        sql = "UPDATE blobs SET state = ?, contents = ? WHERE mailbox = ? AND stream = ? AND counter = ?"
+        gone = (int(BlobState.REPLACED), NOTHING.stored())
+        self._db.executemany(sql, [(*gone, no, name.stream, name.counter) for name in names])
 
-    def holdings(self, no: int, only: Sequence[bytes] | None = None) -> dict[bytes, int]:
-        """Log id -> last place, and statement id -> 0."""
-        if only is None:
-            sql = "SELECT what, seq FROM holdings WHERE mailbox = ?"
-            return dict(self._db.execute(sql, (no,)).fetchall())
-        found = {}
-        for what in dict.fromkeys(only):
-            row = self._db.execute("SELECT seq FROM holdings WHERE mailbox = ? AND what = ?", (no, what)).fetchone()
-            if row:
-                found[what] = row[0]
-        return found
+    # -- what was erased -----------------------------------------------------------------------------
 
-    def lose(self, no: int, log: bytes, after: int) -> None:
-        """Somebody cannot find a log's events there: what follows ``after`` is sent again."""
-        sql = "UPDATE holdings SET seq = min(seq, ?) WHERE mailbox = ? AND what = ?"
-        self._db.execute(sql, (after, no, log))
+    def look_for_erased(self, known: Known) -> None:
+        """Find the blobs that hold what was erased since this was last done."""
+        sql = "SELECT coalesce(max(no), 0) FROM erased"
+        newest = self._db.execute(sql).fetchone()[0]
+        row = self._db.execute("SELECT cleaned FROM mailboxes WHERE no = ?", (known.no,)).fetchone()
+        if row[0] == newest:
+            return
+        for name, contents in self.known(known.no, *_READABLE):
+            if self._holds_erased(contents):
+                whole = self.state(known.no, name) == BlobState.TAKEN
+                self._set(known.no, [name], BlobState.DUE if whole else BlobState.DROPPING)
+        self._db.execute("UPDATE mailboxes SET cleaned = ? WHERE no = ?", (newest, known.no))
+
+    def _holds_erased(self, contents: Contents) -> bool:
+        """Whether a blob has the payload of an event that was erased here."""
+        return any(self._erased_in(stretch) - {*stretch.erased} for stretch in contents.logs)
+
+    def _erased_in(self, stretch: Stretch) -> set[int]:
+        sql = (
+            "SELECT e.position & 0xffffffffff FROM logs l JOIN erased e "
+            "ON e.position BETWEEN l.no << 40 | ? AND l.no << 40 | ? WHERE l.id = ?"
+        )
+        rows = self._db.execute(sql, (stretch.first, stretch.last, stretch.log)).fetchall()
+        return {place for (place,) in rows}
+
+    def empty(self, no: int) -> bool:
+        """All events that are there were carried elsewhere: they are due to go; whether any are there still."""
+        names = [name for name, contents in self.known(no, *_READABLE) if contents.logs]
+        self._set(no, names, BlobState.DUE)
+        self._db.execute("DELETE FROM holdings WHERE mailbox = ? AND seq > 0", (no,))
+        leaving = (BlobState.DUE, BlobState.DROPPING)
+        return next(self.known(no, *leaving), None) is not None
+
+    # -- offers --------------------------------------------------------------------------------------
+
+    def offered(self, no: int, offer: Offer) -> None:
+        """Keep an offer until the mailbox was read to its end."""
+        names = [list(name) for name in offer.names]
+        self._db.execute("INSERT INTO offers VALUES (?, ?, ?, ?)", (no, offer.key, offer.signature, pack_flat(names)))
+
+    def offers(self, no: int) -> list[Offer]:
+        """The offers of a mailbox; they are forgotten here."""
+        rows = self._db.execute("SELECT key, signature, names FROM offers WHERE mailbox = ?", (no,)).fetchall()
+        self._db.execute("DELETE FROM offers WHERE mailbox = ?", (no,))
+        return [
+            Offer(key, signature, [BlobName(*name) for name in unpack_own(names)]) for key, signature, names in rows
+        ]
+
+    def stands_elsewhere(self, no: int, names: Sequence[BlobName]) -> bool:
+        """Whether all that some blobs hold was read in others that are there, too."""
+        leaving = {*names}
+        wanted = [(name, contents) for name, contents in self.known(no, BlobState.REPLACED) if name in leaving]
+        if len(wanted) != len(leaving):
+            return False
+        staying = [contents for _, contents in self.known(no, BlobState.TAKEN)]
+        statements = {id for contents in staying for id in contents.statements}
+        stretches = list(joined(stretch for contents in staying for stretch in contents.logs))
+        return all(
+            statements.issuperset(contents.statements)
+            and all(any(_within(part, whole) for whole in stretches) for part in contents.logs)
+            for _, contents in wanted
+        )
+
+
+def _within(part: Stretch, whole: Stretch) -> bool:
+    return part.log == whole.log and whole.first <= part.first and part.last <= whole.last

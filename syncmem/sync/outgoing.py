@@ -2,12 +2,13 @@
 
 Rules: what a mailbox lacks of what a device holds, the device sends; its own at once, what others wrote
 only after the mailbox was read to its end; a blob is durable in the ledger before it leaves; each blob
-that ends a sending says what the device held and believed then.
+that ends a sending says what the device held and believed then; once nothing is lacking, blobs are written
+anew that are due to be.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -16,14 +17,19 @@ from syncmem.replica.catalog import VAULT
 from syncmem.replica.digests import Digests
 from syncmem.seal.envelope import EpochKey, seal
 from syncmem.seal.statements import Statement
-from syncmem.sync.ledger import BlobState, Contents, Known, Ledger, stretch
+from syncmem.sync import rewriting
+from syncmem.sync.contents import BlobState, Contents, stretch
+from syncmem.sync.dropping import Dropper
+from syncmem.sync.ledger import Ledger
+from syncmem.sync.mailboxes import Known
+from syncmem.sync.rewriting import Rewrite
 from syncmem.sync.vault import Vault
-from syncmem.wire.blob import Blob, Item, ItemKind, State, replaced_bytes, wants_bytes, write_blob
+from syncmem.wire.blob import Blob, Item, ItemKind, State, offer_bytes, replaced_bytes, wants_bytes, write_blob
 from syncmem.wire.frames import frame_bytes
 from syncmem.wire.mailbox import DIGEST_BYTES, BlobName, digest
 
 BLOB_TARGET_BYTES: Final = 256 * 1024  # of items in one blob: a quarter of what an envelope may hold
-REPLACED_MAX: Final = 4096  # places named in one blob; the rest is named in the next
+PLACES_MAX: Final = 4096  # stretches of lost places named in one blob; the rest is named in the next
 COMPOSED_BYTES_MAX: Final = 8 * 1024 * 1024  # written down at a time: bounds memory and the outbox
 
 
@@ -32,7 +38,7 @@ class _Load:
     """The items of one blob in the making."""
 
     items: list[Item] = field(default_factory=list)
-    contents: Contents = field(default_factory=lambda: Contents([], []))
+    contents: Contents = field(default_factory=lambda: Contents([], [], []))
     size: int = 0
 
     def add(self, kind: ItemKind, body: bytes) -> None:
@@ -44,7 +50,7 @@ class Outgoing:
     """Writes blobs for one mailbox into the ledger."""
 
     def __init__(
-        self, vault: Vault, ledger: Ledger, digests: Digests, key: EpochKey, *, farewell: bool = False
+        self, vault: Vault, ledger: Ledger, digests: Digests, key: EpochKey, dropper: Dropper, *, farewell: bool = False
     ) -> None:
         self._farewell = farewell  # the mailbox is left: only who belongs to the vault is said there
         self._vault = vault
@@ -52,6 +58,7 @@ class Outgoing:
         self._ledger = ledger
         self._digests = digests
         self._key = key
+        self._dropper = dropper
 
     @property
     def stream(self) -> bytes:
@@ -62,26 +69,34 @@ class Outgoing:
         """Write down what the mailbox lacks (only own things unless ``everything``), up to a bound at a time."""
         ready: list[_Load] = []
         size = 0
-        for load in self._loads(known, everything):
+        for load in self._lacking(known, everything):
             ready.append(load)
             size += load.size
             if size >= COMPOSED_BYTES_MAX:
                 break
+        rewrite = rewriting.due(self.replica, self._ledger, known, self._key) if everything and not ready else None
+        if rewrite is not None:
+            ready = list(self._anew(rewrite))
         with self.replica.transaction():
             self._write_down(known, ready, wants, last=everything and size < COMPOSED_BYTES_MAX)
+            if rewrite is not None:
+                self._ledger.rewritten(known.no, rewrite.names, rewrite.to)
+                if rewrite.to == BlobState.REPLACED:
+                    self._ledger.offered(known.no, self._dropper.offer(rewrite.names))
 
     def _write_down(self, known: Known, loads: list[_Load], wants: list[tuple[bytes, int]], *, last: bool) -> None:
         digests = self._digests.of(self._key.scope)
         state = State(digests.events[:DIGEST_BYTES], digests.beliefs[:DIGEST_BYTES], digests.held)
         asked = wants_bytes(wants) if wants else b""
-        lost = [(self.stream, counter) for counter in self._ledger.lost(known.no, self.stream)] if last else []
-        lost = lost[:REPLACED_MAX]
+        lost = (
+            [] if not last or self._ledger.awaits(known.no) else self._ledger.lost(known.no, self.stream)[:PLACES_MAX]
+        )
         news = last and not self._farewell and (digests.events != known.reported or asked != known.wanted)
         if (lost or news) and not loads:
             loads = [_Load()]
         if lost:
             loads[0].add(ItemKind.REPLACED, replaced_bytes(lost))
-            self._ledger.replace(known.no, lost)
+            loads[0].contents.replaced.extend(lost)
         for number, load in enumerate(loads):
             ends = number == len(loads) - 1
             if ends and wants and asked != known.wanted:
@@ -102,22 +117,22 @@ class Outgoing:
 
     # -- what is lacking ----------------------------------------------------------------------------
 
-    def _loads(self, known: Known, everything: bool) -> Iterator[_Load]:
-        """Items in the order in which a reader needs them: who belongs to the vault, then events."""
+    def _lacking(self, known: Known, everything: bool) -> Iterator[_Load]:
         there = self._ledger.awaited(known.no)
-        load = _Load()
-        for statement in self._statements(there, everything):
-            load.add(ItemKind.STATEMENT, statement.wire)
-            load.contents.statements.append(statement.id)
-        for frame in () if self._farewell else self._frames(there, everything):
-            body = frame_bytes(frame)
-            if load.size + len(body) > BLOB_TARGET_BYTES and load.items:
-                yield load
-                load = _Load()
-            load.add(ItemKind.FRAME, body)
-            load.contents.logs.append(stretch(frame))
-        if load.items:
-            yield load
+        frames = () if self._farewell else self._frames(there, everything)
+        yield from _loads(self._statements(there, everything), frames)
+
+    def _anew(self, rewrite: Rewrite) -> Iterator[_Load]:
+        """The contents of some blobs once more, and that they take the places of those."""
+        wanted = {*rewrite.contents.statements}
+        statements = [s for s in self._vault.roster.statements_in_order() if s.id in wanted]
+        frames = () if self._farewell else rewriting.frames_of(self.replica, self._key.scope, rewrite.contents)
+        first, *others = list(_loads(statements, frames)) or [_Load()]
+        first.add(ItemKind.REPLACED, replaced_bytes(rewrite.contents.replaced))
+        first.contents.replaced.extend(rewrite.contents.replaced)
+        if rewrite.to == BlobState.REPLACED:
+            first.add(ItemKind.OFFER, offer_bytes(self._dropper.offer(rewrite.names)))
+        yield from (first, *others)
 
     def _statements(self, there: dict[bytes, int], everything: bool) -> Iterator[Statement]:
         if self._key.scope != VAULT:
@@ -132,3 +147,20 @@ class Outgoing:
         for frame in self.replica.frames(there, frozenset({self._key.scope}), wanted):
             if frame.last > there.get(frame.key.id, 0):
                 yield frame
+
+
+def _loads(statements: Iterable[Statement], frames: Iterable[Frame]) -> Iterator[_Load]:
+    """Items in the order in which a reader needs them: who belongs to the vault, then events."""
+    load = _Load()
+    for statement in statements:
+        load.add(ItemKind.STATEMENT, statement.wire)
+        load.contents.statements.append(statement.id)
+    for frame in frames:
+        body = frame_bytes(frame)
+        if load.size + len(body) > BLOB_TARGET_BYTES and load.items:
+            yield load
+            load = _Load()
+        load.add(ItemKind.FRAME, body)
+        load.contents.logs.append(stretch(frame))
+    if load.items:
+        yield load

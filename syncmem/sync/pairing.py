@@ -6,7 +6,7 @@ admits is written to the new device's transport key, so a code that leaks later 
 
 ==========  ================================================================================================
 ``code``    "SYNCMEM-" and base 32 of pack([1, secret (16), address]) with the first 4 bytes of its SHA-256
-request     blob 1 of the stream "request": pack([1, member, signature of the member over the meeting place])
+request     blob 1 of the stream "request": pack([1, member, its signature over meeting place and member])
 answer      blobs of the stream "answer": wrapped pack([part, parts, addresses, statements])
 ==========  ================================================================================================
 """
@@ -24,8 +24,9 @@ from syncmem import labels
 from syncmem.codec import FRAME_BYTES_MAX, pack, unpack
 from syncmem.errors import InvalidInput, MailboxRefused, NotCanonical, Unreadable
 from syncmem.model.value import TEXT_BYTES_MAX
-from syncmem.seal.keys import derive, public_key, sign, transport_key, unwrap, verify, wrap
-from syncmem.seal.statements import Member, Statement, read_statement
+from syncmem.seal.bodies import Member, new_member, read_member
+from syncmem.seal.keys import derive, public_key, sign, unwrap, verify, wrap
+from syncmem.seal.statements import Statement, read_statement
 from syncmem.sync.place import Place, place_key
 from syncmem.wire.mailbox import Mailbox
 
@@ -98,12 +99,12 @@ class Meeting:
         Raises:
             MailboxRefused: another device has used this code.
         """
-        member = [public_key(seed), transport_key(seed), name]
-        signature = sign(seed, labels.JOINING, self._place.key.mailbox + pack(member))
-        request = pack([_FORMAT, member, signature])
+        member = new_member(seed, name)
+        signature = sign(seed, labels.JOINING, self._place.key.mailbox + pack(list(member)))
+        request = pack([_FORMAT, list(member), signature])
         present = self._requested()
         if present is not None:
-            if present.device != member[0]:
+            if present.device != member.device:
                 raise MailboxRefused("another device has used this code; show a new one with 'syncmem invite'")
             return
         self._place.put(_REQUEST, 1, request)
@@ -140,13 +141,14 @@ class Meeting:
     def _requested(self) -> Member | None:
         for data in self._read(_REQUEST):
             try:
-                format, (device, transport, name), signature = unpack(data)
+                format, parts, signature = unpack(data)
+                member = read_member(parts)
             except (NotCanonical, ValueError, TypeError) as error:
                 raise Unreadable("what was asked here is malformed; show a new code with 'syncmem invite'") from error
-            said = self._place.key.mailbox + pack([device, transport, name])
-            if format != _FORMAT or not verify(device, labels.JOINING, said, signature):
+            said = self._place.key.mailbox + pack(list(member))
+            if format != _FORMAT or not verify(member.device, labels.JOINING, said, signature):
                 raise Unreadable("what was asked here is not signed as it should be; show a new code")
-            return Member(device, transport, name)
+            return member
         return None
 
     def _context(self, device: bytes) -> bytes:

@@ -1,21 +1,23 @@
 """The recovery phrase's meeting place: a mailbox where the devices leave the roster for the paper member.
 
 Rules: the place follows from the phrase, so who has it needs nothing but an address; what lies there is
-sealed to the paper member alone; every device adds, none takes away, and the reader takes the union.
+sealed to the paper member alone; every device adds, none takes away, and the reader takes the union of what
+is of the phrase's own vault.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from syncmem import labels
 from syncmem.codec import FRAME_BYTES_MAX, pack, unpack
 from syncmem.errors import NotCanonical, NotFound, PeerError, Unreadable
+from syncmem.seal.bodies import Genesis
 from syncmem.seal.envelope import EpochKey
-from syncmem.seal.keys import derive, unwrap, wrap
+from syncmem.seal.keys import derive, public_key, unwrap, wrap
 from syncmem.seal.roster import Roster
-from syncmem.seal.statements import Genesis, Statement, read_statement
+from syncmem.seal.statements import Statement, read_statement
 from syncmem.sync.place import Place, place_key
 from syncmem.wire.mailbox import Mailbox
 
@@ -55,9 +57,24 @@ def read_for_paper(
             continue  # somebody else's rubbish; what the devices left is signed
         addresses |= dict.fromkeys(where)
         statements |= {statement.id: statement for statement in said}
-    if not statements:
+    ours = _of_paper(public_key(paper), statements.values())
+    if not ours:
         raise NotFound(f"nothing was left for this phrase at {mailbox.address}; check the address, or use another one")
-    return list(addresses), list(statements.values())
+    return list(addresses), ours
+
+
+def _of_paper(paper: bytes, statements: Iterable[Statement]) -> list[Statement]:
+    """Those of the vault whose genesis names a paper member: it agreed to that, so nobody else can found another."""
+    vaults: dict[bytes, list[Statement]] = {}
+    for statement in statements:
+        vaults.setdefault(statement.roster, []).append(statement)
+    ours = [said for said in vaults.values() if any(_names(statement, paper) for statement in said)]
+    return max(ours, key=len, default=[])
+
+
+def _names(statement: Statement, paper: bytes) -> bool:
+    body = statement.body
+    return isinstance(body, Genesis) and body.paper is not None and body.paper.device == paper
 
 
 def _opened(plain: bytes) -> tuple[list[str], list[bytes]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from syncmem.replica.catalog import VAULT
 from syncmem.replica.connection import Database
 from syncmem.replica.digests import Digests, ScopeDigests
 from syncmem.wire.blob import State
@@ -20,7 +19,8 @@ class Report(NamedTuple):
     """The last word of a device about a scope.
 
     Attributes:
-        events, beliefs: its digests (16 bytes each); ``seen``: this device's clock when they were read.
+        events, beliefs: its digests (16 bytes each); ``held``: how many events it had.
+        seen: this device's clock when they were read.
         verified: this device's clock when they were last equal to its own; None: never.
         frontier: the event digest at which they were.
         diverged: the events were equal and the beliefs were not.
@@ -30,6 +30,7 @@ class Report(NamedTuple):
     scope: str
     events: bytes
     beliefs: bytes
+    held: int
     seen: int
     verified: int | None
     frontier: bytes | None
@@ -61,24 +62,17 @@ class Reports:
         """Compare the last reports about a scope with what is held and believed here; inside a write transaction."""
         mine = self._digests.of(scope)
         for report in self.about(scope):
-            if report.events != mine.events[:DIGEST_BYTES] or not self._same_definitions(report.device, scope):
+            if report.events != mine.events[:DIGEST_BYTES]:
                 continue
             equal = report.beliefs == mine.beliefs[:DIGEST_BYTES]
             values = (now if equal else report.verified, report.events if equal else report.frontier, not equal)
             sql = "UPDATE reports SET verified = ?, frontier = ?, diverged = ? WHERE device = ? AND scope = ?"
             self._db.execute(sql, (*values, report.device, scope))
 
-    def _same_definitions(self, device: bytes, scope: str) -> bool:
-        """Whether the device holds the same of the scope "vault", whose definitions count in every scope."""
-        if scope == VAULT:
-            return True
-        wanted = self._digests.events(VAULT)[:DIGEST_BYTES]
-        return any(report.device == device and report.events == wanted for report in self.about(VAULT))
-
     def about(self, scope: str) -> list[Report]:
         """The last reports of all devices about a scope."""
         sql = (
-            "SELECT device, scope, events, beliefs, seen, verified, frontier, diverged FROM reports "
+            "SELECT device, scope, events, beliefs, held, seen, verified, frontier, diverged FROM reports "
             "WHERE scope = ? ORDER BY device"
         )
         rows = self._db.execute(sql, (scope,)).fetchall()

@@ -10,14 +10,14 @@ step           asks                                            then
 ``push``       Exchange: own blobs, what is new?               acknowledge; reset if the mailbox changed
 ``read``       Get: what was listed and not sent along         take in; ``push`` again while there is more
 ``complete``   Exchange: what the mailbox lacks, the report    until nothing is left to send
+``drop``       Drop: what was written anew                     done
 =============  ==============================================  ==========================================
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -25,10 +25,13 @@ from syncmem.errors import PeerError
 from syncmem.replica.bundle import batches
 from syncmem.replica.rectangles import Change
 from syncmem.replica.replica import MERGE_EVENTS, Written
+from syncmem.sync.contents import BlobState, Contents
+from syncmem.sync.dropping import Dropper, Fetch, Writing
 from syncmem.sync.incoming import EVENTS_AT_ONCE, Incoming, Opened
-from syncmem.sync.ledger import BlobState, Contents, Known, Ledger
+from syncmem.sync.ledger import Ledger
+from syncmem.sync.mailboxes import Known
 from syncmem.sync.outgoing import Outgoing
-from syncmem.wire.mailbox import Answer, BlobName, Exchange, Outcome, Put
+from syncmem.wire.mailbox import Answer, BlobName, Drop, Exchange, Outcome, Put
 
 SENT_BYTES_MAX: Final = 4 * 1024 * 1024  # of blobs in one question
 INLINE_BYTES_MAX: Final = 512 * 1024  # of blobs in one answer: small news need no second question
@@ -37,16 +40,10 @@ CHANGES_MAX: Final = 10_000  # told of one session: a bootstrap changes everythi
 ROUNDS_MAX: Final = 10_000  # a bound for what only a mailbox that never ends could exceed
 
 
-@dataclass(frozen=True, slots=True)
-class Fetch:
-    """The question for blobs that were listed."""
-
-    names: Sequence[BlobName]
-
-
-Question: TypeAlias = Exchange | Fetch
+Question: TypeAlias = Exchange | Fetch | Drop
 Fetched: TypeAlias = Iterator[tuple[BlobName, bytes | None]]
-Steps: TypeAlias = Generator[Question, "Answer | Fetched", None]
+Reply: TypeAlias = Answer | Fetched | list[bool]
+Steps: TypeAlias = Generator[Question, Reply, None]
 
 
 @dataclass(slots=True)
@@ -70,16 +67,17 @@ class Session:
     """A session; :meth:`steps` is driven by :func:`syncmem.sync.driving.drive`."""
 
     def __init__(
-        self, lock: threading.RLock, known: Known, ledger: Ledger, outgoing: Outgoing, incoming: Incoming,
-        *, write_key: bytes, drop_key: bytes,
+        self, lock: threading.RLock, writing: Writing, known: Known, ledger: Ledger, outgoing: Outgoing,
+        incoming: Incoming, dropper: Dropper, *, write_key: bytes,
     ) -> None:  # fmt: skip
         self._lock = lock
+        self._writing = writing
         self._known = known
         self._ledger = ledger
         self._out = outgoing
         self._in = incoming
+        self._dropper = dropper
         self._write_key = write_key
-        self._drop_key = drop_key
         self.outcomes = Outcomes()
 
     def steps(self) -> Steps:
@@ -91,11 +89,13 @@ class Session:
                 waiting = self._ledger.waiting(self._known.no, SENT_BYTES_MAX) if self._known.epoch else []
                 cursors = self._ledger.cursors(self._known.no)
             if read_all and not waiting:
+                yield from self._dropper.steps()
                 return
             answer = yield self._question([Put(name.stream, name.counter, blob) for name, blob, _ in waiting], cursors)
             assert isinstance(answer, Answer)
             with self._writing():
                 same = self._same_mailbox(answer, cursors)
+                self._ledger.saw_ends(self._known.no, answer.ends)
                 went = self._acknowledge(answer, waiting) if same else 0
             if not same:
                 read_all = False
@@ -108,7 +108,11 @@ class Session:
     def _question(self, puts: list[Put], cursors: dict[bytes, int]) -> Exchange:
         self.outcomes.questions += 1
         return Exchange(
-            key=self._write_key, puts=puts, cursors=cursors, inline_bytes_max=INLINE_BYTES_MAX, drop_key=self._drop_key
+            key=self._write_key,
+            puts=puts,
+            cursors=cursors,
+            inline_bytes_max=INLINE_BYTES_MAX,
+            drop_key=self._dropper.key,
         )
 
     def _compose(self, *, everything: bool) -> None:
@@ -137,7 +141,7 @@ class Session:
         went = 0
         for (name, blob, contents), result in zip(waiting, answer.results, strict=True):
             if result.outcome in (Outcome.STORED, Outcome.KNOWN):
-                self._ledger.acknowledge(self._known.no, name, contents)
+                self._ledger.take(self._known.no, name, contents)
                 self.outcomes.sent_bytes += len(blob)
                 went += 1
                 continue
@@ -151,11 +155,10 @@ class Session:
 
     # -- reading ------------------------------------------------------------------------------------
 
-    def _read(self, answer: Answer) -> Generator[Question, Answer | Fetched, int]:
+    def _read(self, answer: Answer) -> Generator[Question, Reply, int]:
         """Take in what was listed, stream by stream, again while something that was held moves; how many."""
         inline = {entry.name: entry.blob for entry in answer.listed if entry.blob is not None}
-        with self._lock:
-            names = [entry.name for entry in answer.listed if self._is_new(entry.name)]
+        names = self._unread(entry.name for entry in answer.listed)
         total = 0
         while names:
             before = len(names)
@@ -166,19 +169,21 @@ class Session:
                 if missing:
                     self.outcomes.questions += 1
                     answered = yield Fetch(missing)
-                    assert not isinstance(answered, Answer)
+                    assert isinstance(answered, Iterator)
                     fetched = answered
                 self._take_some([(name, inline[name]) for name in part if name in inline], fetched)
-            with self._lock:
-                names = [name for name in names if self._is_new(name)]
+            names = self._unread(names)
             total += before - len(names)
             if len(names) == before:
                 break
         return total
 
-    def _is_new(self, name: BlobName) -> bool:
-        """Whether a listed blob is still to be read."""
-        return self._ledger.state(self._known.no, name) in (None, BlobState.HELD)
+    def _unread(self, names: Iterable[BlobName]) -> list[BlobName]:
+        """The listed blobs that are to be read; those that are held only where something was learned since."""
+        with self._lock:
+            learned = self._known.knew != self._in.knowledge()
+            states = [(name, self._ledger.state(self._known.no, name)) for name in names]
+        return [name for name, state in states if state is None or (state == BlobState.HELD and learned)]
 
     def _take_some(self, inline: Sequence[tuple[BlobName, bytes]], fetched: Fetched) -> None:
         """Open blobs and take them in, some events at a time; one that is not there is left for the next time."""
@@ -228,8 +233,3 @@ class Session:
         for name, data in fetched:
             if data is not None:
                 yield name, data
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        with self._lock, self._out.replica.transaction():
-            yield

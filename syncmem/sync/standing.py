@@ -1,19 +1,24 @@
 """How a device stands with its vault: what is verified, what is pending, what is in trouble.
 
-Rule: "in sync" is a proof, never a hope: nothing pending or held anywhere, and the last report of every
-device that was seen lately equals what this device holds and believes.
+Rule: "in sync" is a proof, never a hope: nothing pending anywhere, and the last report of every device that
+was seen lately equals what this device holds and believes. A blob that is held proves nothing: what it waits
+for shows in the report of who has it, and a stranger's is nobody's.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
+from functools import cached_property
 from typing import Final
 
+from syncmem.model.event import Event
 from syncmem.model.instant import to_datetime
+from syncmem.replica.catalog import VAULT
 from syncmem.replica.telling import Telling
 from syncmem.seal.roster import Standing
-from syncmem.standing import DeviceStatus, MailboxStatus, Status
-from syncmem.sync.ledger import BlobState, Known
+from syncmem.standing import DeviceStatus, ErasureStatus, MailboxStatus, Status
+from syncmem.sync.contents import BlobState
+from syncmem.sync.mailboxes import Known
 from syncmem.sync.reports import Report
 from syncmem.sync.syncer import Syncer
 
@@ -33,11 +38,11 @@ class Standings:
 
     def status(self) -> Status:
         devices = tuple(self._device(member) for member in self._vault.roster.members if not member.paper)
-        mailboxes = tuple(self._mailbox(known) for known in self._syncer.ledger.all() if known.scope in self._mine)
+        mailboxes = self._mailboxes
         others = [device for device in devices if device.live and not device.own]
         unseen = [device for device in others if self._is_unseen(device)]
         waiting_for = [device for device in others if not device.verified and device not in unseen]
-        quiet = all(not (m.waiting or m.pending or m.held or m.refused or m.trouble) for m in mailboxes)
+        quiet = all(not (m.waiting or m.pending or m.refused or m.erasing or m.trouble) for m in mailboxes)
         pending = max((m.pending for m in mailboxes), default=0)
         return Status(
             vault=self._vault.roster.vault.hex(),
@@ -49,7 +54,43 @@ class Standings:
             mailboxes=mailboxes,
             waiting_for=tuple(device.name for device in waiting_for),
             unseen=tuple(device.name for device in unseen),
+            erasures=tuple(erasure for erasure in self.erasures() if not erasure.complete),
         )
+
+    # -- erasures -----------------------------------------------------------------------------------
+
+    def erasures(self) -> list[ErasureStatus]:
+        """How far every erasure has come, the oldest first."""
+        acting = self._syncer.replica.erasures.all_in
+        found = [(self._clock(position), scope, position) for scope in self._mine for position in acting(scope)]
+        return [self._erasure(*each) for each in sorted(found)]
+
+    def _clock(self, position: int) -> int:
+        event = self._syncer.replica.logs.event(position)
+        assert isinstance(event, Event), "an erasure is never erased"
+        return self._syncer.replica.clocks.corrected(position, event.hlc)
+
+    def _erasure(self, clock: int, scope: str, position: int) -> ErasureStatus:
+        replica, roster = self._syncer.replica, self._vault.roster
+        members = [m for m in roster.members if m.live and not m.paper and scope in roster.scopes_of(m.device)]
+        seen = {
+            m.device: self._holds_all(m.device, scope) or replica.erasures.seen_by(m.device, position) for m in members
+        }
+        writer = roster.member(replica.logs.key_of(position).device)
+        dirty = [m.address for m in self._mailboxes if m.scope == scope and m.erasing]
+        return ErasureStatus(
+            event=Telling(replica).event_id(position),
+            scope=scope,
+            erased_by=writer.name if writer else "",
+            erased_at=_moment(clock),
+            confirmed=tuple(m.name for m in members if seen[m.device]),
+            waiting_for=tuple(m.name for m in members if not seen[m.device]),
+            mailboxes=tuple(dirty),
+        )
+
+    def _holds_all(self, device: bytes, scope: str) -> bool:
+        """Whether a device holds what this one holds, by its last report."""
+        return device == self._vault.device or self._is_verified(scope, self._reports[scope].get(device))
 
     # -- devices ------------------------------------------------------------------------------------
 
@@ -60,6 +101,7 @@ class Standings:
         verified = [self._is_verified(scope, report) for scope, report in zip(scopes, reports, strict=True)]
         times = [report.verified for report in reports if report is not None]
         seen = [report.seen for report in reports if report is not None]
+        apart = self._apart(dict(zip(scopes, reports, strict=True)))
         added_by = self._vault.roster.member(member.added_by)
         whole = None not in times and len(times) == len(scopes) and bool(times)
         return DeviceStatus(
@@ -71,9 +113,16 @@ class Standings:
             verified=own or (bool(scopes) and all(verified)),
             verified_at=_moment(min(time for time in times if time is not None)) if whole else None,
             last_seen=_moment(self._now if own else max(seen, default=None)),
+            behind=0 if own else sum(max(0, lacking) for lacking in apart),
+            ahead=0 if own else sum(max(0, -lacking) for lacking in apart),
             diverged=any(report is not None and report.diverged for report in reports),
             scopes=tuple(scopes),
         )
+
+    def _apart(self, reports: dict[str, Report | None]) -> list[int]:
+        """Of each scope, how many events fewer a device held (negative: more); what the vault holds counts once."""
+        lacking = {scope: self._mine[scope].held - (report.held if report else 0) for scope, report in reports.items()}
+        return [count - (lacking.get(VAULT, 0) if scope != VAULT else 0) for scope, count in lacking.items()]
 
     def _is_verified(self, scope: str, report: Report | None) -> bool:
         return report is not None and self._syncer.reports.is_verified(report, self._mine[scope])
@@ -85,6 +134,12 @@ class Standings:
 
     # -- mailboxes ----------------------------------------------------------------------------------
 
+    @cached_property
+    def _mailboxes(self) -> tuple[MailboxStatus, ...]:
+        """Those that are written now; of an earlier epoch's, what is still to go from there counts to the new one's."""
+        written = {key.mailbox for scope in self._vault.scopes if (key := self._vault.known(scope)) is not None}
+        return tuple(self._mailbox(known) for known in self._syncer.ledger.all() if known.id in written)
+
     def _mailbox(self, known: Known) -> MailboxStatus:
         ledger = self._syncer.ledger
         holdings = ledger.holdings(known.no)
@@ -94,13 +149,21 @@ class Standings:
         return MailboxStatus(
             address=known.address,
             scope=known.scope,
-            waiting=len(list(ledger.in_state(known.no, BlobState.WAITING))),
+            waiting=ledger.count(known.no, BlobState.WAITING),
             pending=sum(max(0, log.seq - holdings.get(log.id, 0)) for log in logs),
-            held=len(list(ledger.in_state(known.no, BlobState.HELD))),
+            held=ledger.count(known.no, BlobState.HELD),
+            erasing=self._erasing(known),
             refused=tuple((str(name), reason or "") for name, reason in blocked),
             last_success=_moment(success),
             trouble=trouble,
         )
+
+    def _erasing(self, known: Known) -> int:
+        """How many blobs are still to go, from a scope's mailboxes at one address together."""
+        ledger = self._syncer.ledger
+        ledger.look_for_erased(known)
+        boxes = [box.no for box in ledger.all() if (box.address, box.scope) == (known.address, known.scope)]
+        return sum(ledger.count(no, BlobState.DUE, BlobState.DROPPING) for no in boxes)
 
 
 def _moment(time: int | None) -> datetime | None:

@@ -20,15 +20,18 @@ from syncmem.replica.catalog import VAULT
 from syncmem.replica.digests import Digests
 from syncmem.replica.replica import Replica
 from syncmem.seal import building
+from syncmem.seal.bodies import Member, new_member
 from syncmem.seal.envelope import EpochKey
-from syncmem.seal.keys import derive, public_key, transport_key
+from syncmem.seal.keys import derive, public_key
 from syncmem.seal.phrase import new_phrase, paper_seed
 from syncmem.seal.roster import Roster, epoch_keys
-from syncmem.seal.statements import Member, Statement
+from syncmem.seal.statements import Statement
 from syncmem.sync import open_mailbox
 from syncmem.sync.driving import drive
+from syncmem.sync.dropping import Dropper
 from syncmem.sync.incoming import Incoming
 from syncmem.sync.ledger import Ledger
+from syncmem.sync.mailboxes import Known
 from syncmem.sync.outgoing import Outgoing
 from syncmem.sync.place import Place
 from syncmem.sync.recovery import leave_for_paper, read_for_paper, recovery_key
@@ -85,6 +88,7 @@ class Syncer:
             self._rotate(VAULT)
             for scope in self._own_scopes():
                 self._rotate(scope)
+            self._vouch()
         return phrase
 
     def _own_scopes(self) -> list[str]:
@@ -126,8 +130,8 @@ class Syncer:
         """Let what a removed device wrote count after all, as far as it is held here."""
         with self._writing():
             standing = self.vault.roster.member(device)
-            if standing is None or standing.live:
-                raise NotFound("no such device was removed from the vault; list them with 'syncmem devices'")
+            if standing is not None and standing.live:
+                raise NotFound("the device is a member, all that it writes counts; see 'syncmem devices'")
             for log in self.replica.logs.held(device=device):
                 self.vault.add([building.adoption(*self._signed(), log.id, log.seq, log.head, self._now)])
 
@@ -146,6 +150,17 @@ class Syncer:
             self.vault.add(statements)
             for address in addresses:
                 self.vault.add_address(address)
+            self._vouch()
+
+    def vouch(self) -> None:
+        """Let what somebody merged into this replica by hand count, whoever wrote it: a member took it in."""
+        with self._writing():
+            if self.vault.roster.is_live(self.vault.device):
+                self._vouch()
+
+    def _vouch(self) -> None:
+        for log in self.vault.strangers():
+            self.vault.add([building.adoption(*self._signed(), log.id, log.seq, log.head, self._now)])
 
     # -- syncing ------------------------------------------------------------------------------------
 
@@ -174,26 +189,35 @@ class Syncer:
             done: set[bytes] = set()
             while (key := self._next_key(done)) is not None:
                 done.add(key.epoch)
-                yield from self._leave_earlier(mailbox, address, key)
+                earlier = self._earlier(address, key)
+                for _, old in earlier:
+                    yield self._sync_scope(mailbox, address, old, farewell=True)
                 yield self._sync_scope(mailbox, address, key)
+                self._leave(earlier, address, key)
             self._tell_paper(mailbox, address)
         finally:
             mailbox.close()
 
-    def _leave_earlier(self, mailbox: Mailbox, address: str, key: EpochKey) -> Iterator[Synced]:
-        """Say in the mailboxes of earlier epochs where the scope went, until everybody has followed."""
+    def _earlier(self, address: str, key: EpochKey) -> list[tuple[Known, EpochKey]]:
+        """The mailboxes of a scope's earlier epochs that are not left yet."""
         with self.lock:
-            earlier = self.ledger.earlier(address, key)
-        for known in earlier:
-            old = next((k for k in self.vault.keys.values() if k.mailbox == known.id), None)
-            if old is not None and key.scope == VAULT:
-                result = self._sync_scope(mailbox, address, old, farewell=True)
-                yield result
-                if result.error is not None:
-                    continue
+            earlier = {known.id: known for known in self.ledger.earlier(address, key, self._now)}
+            return [(earlier[old.mailbox], old) for old in self.vault.keys.values() if old.mailbox in earlier]
+
+    def _leave(self, earlier: Sequence[tuple[Known, EpochKey]], address: str, key: EpochKey) -> None:
+        """Leave mailboxes of earlier epochs: once all that was there is in the new one, it is to go from the old."""
+        for known, _ in earlier:
             with self._writing():
-                if key.scope != VAULT or self._all_in(key):
+                current = self.ledger.mailbox(address, key)
+                if self.ledger.awaits(current.no) or not self._holds_all(current):
+                    continue
+                if not self.ledger.empty(known.no) and (key.scope != VAULT or self._all_in(key)):
                     self.ledger.leave(known.no)
+
+    def _holds_all(self, known: Known) -> bool:
+        """Whether a mailbox holds every event of its scope that this device holds."""
+        there = self.ledger.holdings(known.no)
+        return all(log.seq <= there.get(log.id, 0) for log in self.replica.logs.held(scope=known.scope))
 
     def _all_in(self, key: EpochKey) -> bool:
         """Whether every other member that has the scope was heard of under a key."""
@@ -225,12 +249,11 @@ class Syncer:
                 self.vault.add([building.grant(*self._signed(), member.device, [scope], self._now, self.vault.keys)])
                 for epoch in self.vault.roster.wraps_for(member.device).keys() & self.vault.keys.keys():
                     for address in self.vault.addresses:
-                        self.ledger.mailbox(address, self.vault.keys[epoch])
+                        self.ledger.leave(self.ledger.mailbox(address, self.vault.keys[epoch]).no, left=False)
 
     def _check_member(self) -> None:
+        self._be_introduced()
         member = self.vault.roster.member(self.vault.device)
-        if member is None and self._introduce():
-            return
         if member is None:
             raise Revoked("this device is not a member of its vault yet; join with a code from 'syncmem invite'")
         if not member.live:
@@ -242,29 +265,36 @@ class Syncer:
             member = self.vault.roster.member(self.vault.device)
             return member is not None and member.wipe
 
-    def _introduce(self) -> bool:
-        """Let the device that this one is a copy of vouch for it, if it is a member."""
+    def _be_introduced(self) -> None:
+        """Let the device that this one is a copy of vouch for it and give it its keys, also after a restore."""
         introducer = self.replica.identity.introducer
-        if introducer is None or not self.vault.roster.is_live(public_key(introducer)):
-            return False
-        original = self.vault.roster.member(public_key(introducer))
-        assert original is not None
-        keys = epoch_keys(self.vault.roster, introducer, original.device)
-        scopes = sorted({key.scope for key in keys.values() if self.vault.roster.current_epoch(key.scope)})
-        member = self.member(f"{original.name} (copy)")
-        self.vault.add([building.admission(self.vault.roster, introducer, member, scopes, self._now, keys)])
-        self.replica.forget_introducer()
-        return True
+        roster = self.vault.roster
+        if introducer is None or not roster.is_live(public_key(introducer)):
+            return
+        keys = epoch_keys(roster, introducer, public_key(introducer))
+        current = {epoch.id: scope for scope in roster.scopes if (epoch := roster.current_epoch(scope)) is not None}
+        lacking = sorted(current[epoch] for epoch in current.keys() & keys.keys() - self.vault.keys.keys())
+        if roster.member(self.vault.device) is None:
+            original = roster.member(public_key(introducer))
+            assert original is not None, "who is live is known"
+            member = self.member(f"{original.name} (copy)")
+            self.vault.add([building.admission(roster, introducer, member, lacking, self._now, keys)])
+        elif lacking and roster.is_live(self.vault.device):
+            self.vault.add([building.grant(roster, introducer, self.vault.device, lacking, self._now, keys)])
 
     def _sync_scope(self, mailbox: Mailbox, address: str, key: EpochKey, *, farewell: bool = False) -> Synced:
         now = self._now
         with self._writing():
             known = self.ledger.mailbox(address, key)
+            if not farewell:
+                self.ledger.leave(known.no, left=False)
             self.ledger.unblock(known.no)
-            outgoing = Outgoing(self.vault, self.ledger, self.digests, key, farewell=farewell)
+            self.ledger.look_for_erased(known)
+            dropper = self._dropper(known, key)
+            outgoing = Outgoing(self.vault, self.ledger, self.digests, key, dropper, farewell=farewell)
             incoming = Incoming(self.vault, self.ledger, key)
-            drop_key = public_key(derive(self.vault.seed, labels.DROP + known.id, 32))
-        session = Session(self.lock, known, self.ledger, outgoing, incoming, write_key=key.write_key, drop_key=drop_key)
+        parts = (known, self.ledger, outgoing, incoming, dropper)
+        session = Session(self.lock, self._writing, *parts, write_key=key.write_key)
         error: MailboxError | None = None
         try:
             drive(session, mailbox, key.write_key, key.write_seed)
@@ -272,7 +302,7 @@ class Syncer:
             error = failure
         with self._writing():
             if error is None:
-                self.ledger.succeeded(known.no, now)
+                self.ledger.succeeded(known.no, now, incoming.knowledge())
             else:
                 self.ledger.failed(known.no, str(error))
             if session.outcomes.forked:
@@ -282,6 +312,12 @@ class Syncer:
             for scope in self.vault.scopes:
                 self.reports.verify(scope, now)
         return Synced(address, key.scope, session.outcomes, error)
+
+    def _dropper(self, known: Known, key: EpochKey) -> Dropper:
+        seed = derive(self.vault.seed, labels.DROP + known.id, 32)
+        roster = self.vault.roster
+        having = [m for m in roster.members if m.live and not m.paper and key.scope in roster.scopes_of(m.device)]
+        return Dropper(self.ledger, known, self._writing, write_key=key.write_key, seed=seed, alone=len(having) == 1)
 
     # -- the recovery phrase ------------------------------------------------------------------------
 
@@ -330,8 +366,7 @@ class Syncer:
 
     def member(self, name: str) -> Member:
         """This device as a member that asks to be let in."""
-        seed = self.vault.seed
-        return Member(public_key(seed), transport_key(seed), name)
+        return new_member(self.vault.seed, name)
 
     @property
     def _now(self) -> int:

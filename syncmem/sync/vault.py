@@ -13,7 +13,9 @@ from typing import Final
 
 from syncmem.errors import InvalidInput
 from syncmem.model.event import LogKey
+from syncmem.model.frame import DEVICE_SCOPE
 from syncmem.replica.catalog import VAULT
+from syncmem.replica.chain import Log
 from syncmem.replica.replica import Replica, Written
 from syncmem.seal.envelope import EpochKey
 from syncmem.seal.keys import public_key
@@ -120,5 +122,13 @@ class Vault:
         return int(self._db.execute("SELECT count(*) FROM statements").fetchone()[0])
 
     def cut_of(self, key: LogKey) -> int | None:
-        """The last place of a log that counts; None: all of it does."""
-        return self.roster.cut(key.device, key.id) if self.exists else None
+        """The last place of a log that counts; None: all of it does, as in this device's own until it is admitted."""
+        if not self.exists or (key.device == self.device and self.roster.member(key.device) is None):
+            return None
+        return self.roster.cut(key.device, key.id)
+
+    def strangers(self) -> list[Log]:
+        """The logs held of devices that were never members, as far as nobody has vouched for all that is held."""
+        held = [log for log in self.replica.logs.held() if log.key is not None and log.key.scope != DEVICE_SCOPE]
+        foreign = [log for log in held if log.device != self.device and self.roster.member(log.device) is None]
+        return [log for log in foreign if log.seq > (self.roster.cut(log.device, log.id) or 0)]

@@ -11,17 +11,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from hashlib import sha256
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from syncmem import labels
 from syncmem.codec import pack, unpack
 from syncmem.errors import NotCanonical, Unreadable
 from syncmem.seal.keys import SIGNATURE_BYTES, sign, verify
-from syncmem.wire.mailbox import COUNTER_MAX, DIGEST_BYTES, KEY_BYTES
+from syncmem.wire.mailbox import COUNTER_MAX, DIGEST_BYTES, KEY_BYTES, STREAM_BYTES, BlobName
 
 FORMAT: Final = 1
 PIECE_BYTES_MAX: Final = 256 * 1024  # above the largest frame
 INCARNATION_BYTES: Final = 16
+LOG_BYTES: Final = 16
 _LENGTH_BYTES: Final = 4
 
 
@@ -32,11 +33,32 @@ class ItemKind(IntEnum):
     STATEMENT = 2
     WANTS = 3
     REPLACED = 4
+    OFFER = 5
 
 
 class Item(NamedTuple):
     kind: int
     body: bytes
+
+
+class Places(NamedTuple):
+    """Consecutive places of a stream."""
+
+    stream: bytes
+    first: int
+    last: int
+
+
+class Offer(NamedTuple):
+    """Blobs that may be dropped as soon as a second member signs it too.
+
+    Attributes:
+        key: the drop key of who offers; ``signature``: its signature of the drop (see the protocol, Mailbox).
+    """
+
+    key: bytes
+    signature: bytes
+    names: Sequence[BlobName]
 
 
 class State(NamedTuple):
@@ -93,31 +115,48 @@ def wants_bytes(wants: Sequence[tuple[bytes, int]]) -> bytes:
 
 
 def read_wants(body: bytes) -> list[tuple[bytes, int]]:
-    return _pairs(body, 16)
+    return [(log, after) for log, after in _rows(body, [LOG_BYTES, None])]
 
 
-def replaced_bytes(names: Sequence[tuple[bytes, int]]) -> bytes:
-    """``(stream, counter)`` pairs of blobs that are no longer needed."""
-    return pack([list(name) for name in names])
+def replaced_bytes(places: Sequence[Places]) -> bytes:
+    """The places of blobs that are no longer needed."""
+    return pack([list(one) for one in places])
 
 
-def read_replaced(body: bytes) -> list[tuple[bytes, int]]:
-    return _pairs(body, 8)
+def read_replaced(body: bytes) -> list[Places]:
+    return [Places(*row) for row in _rows(body, [STREAM_BYTES, None, None])]
 
 
-def _pairs(body: bytes, size: int) -> list[tuple[bytes, int]]:
-    pairs = unpack(body, bytes_max=PIECE_BYTES_MAX)
-    if type(pairs) is not list or not all(_is_pair(pair, size) for pair in pairs):
-        raise NotCanonical("a list of (id, number) pairs is malformed; ask the sender for it again")
-    return [(pair[0], pair[1]) for pair in pairs]
+def offer_bytes(offer: Offer) -> bytes:
+    return pack([offer.key, offer.signature, [list(name) for name in offer.names]])
 
 
-def _is_pair(pair: object, size: int) -> bool:
-    return (
-        type(pair) is list
-        and [type(part) for part in pair] == [bytes, int]
-        and len(pair[0]) == size
-        and 0 <= pair[1] <= COUNTER_MAX
+def read_offer(body: bytes) -> Offer:
+    offer = unpack(body, bytes_max=PIECE_BYTES_MAX)
+    if type(offer) is not list or len(offer) < 3:
+        raise NotCanonical("an offer is malformed; ask the sender for it again")
+    ((key, signature),) = _checked([offer[:2]], [KEY_BYTES, SIGNATURE_BYTES])
+    names = _checked(offer[2], [STREAM_BYTES, None, DIGEST_BYTES])
+    return Offer(key, signature, [BlobName(*name) for name in names])
+
+
+def _rows(body: bytes, sizes: Sequence[int | None]) -> list[list[Any]]:
+    return _checked(unpack(body, bytes_max=PIECE_BYTES_MAX), sizes)
+
+
+def _checked(rows: object, sizes: Sequence[int | None]) -> list[list[Any]]:
+    """Rows of byte strings of given sizes, and of numbers (None)."""
+    if type(rows) is not list or not all(type(row) is list and _fits(row, sizes) for row in rows):
+        raise NotCanonical("a list of ids and numbers is malformed; ask the sender for it again")
+    return rows
+
+
+def _fits(row: list[object], sizes: Sequence[int | None]) -> bool:
+    return len(row) == len(sizes) and all(
+        (type(part) is int and 0 <= part <= COUNTER_MAX)
+        if size is None
+        else (type(part) is bytes and len(part) == size)
+        for part, size in zip(row, sizes, strict=True)
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
-from tests.benchmarks import affirming, hot_slot, memory_use, merging, opening, reads, sizes, writes
+from tests.benchmarks import affirming, at_rest, hot_slot, memory_use, merging, opening, reads, sizes, writes
 from tests.benchmarks.measuring import Row
 from tests.benchmarks.table import append_line, load, machine, table
 from tests.benchmarks.workshop import Workshop, workshop
@@ -21,6 +21,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "sizes": sizes,
     "opening": opening,
     "memory": memory_use,
+    "at-rest": at_rest,
 }
 SCALES = ("small", "full")
 LOAD_MAX = 1.5  # before a run; above it the sides wait for a processor, and ratios of waits tell nothing

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from syncmem.replica.driver import driver
 from tests.benchmarks.measuring import Row, quantile, ratio_at_most
 from tests.benchmarks.running import BENCHMARKS, measure, run, title
 from tests.benchmarks.table import table
@@ -28,6 +29,8 @@ def place() -> Iterator[Workshop]:
 def test_figures_come_out(name: str, place: Workshop) -> None:
     if name == "memory" and sys.platform == "win32":
         pytest.skip("Windows does not tell the peak of a process in this way")
+    if name == "at-rest" and driver().cipher is None:
+        pytest.skip("needs SQLCipher: pip install 'syncmem[cipher]'")
     rows = measure(name, place)
     assert rows
     assert len({row.what for row in rows}) == len(rows)

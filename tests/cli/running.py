@@ -63,7 +63,16 @@ class Shell:
 
 def environment() -> dict[str, str]:
     """The caller's variables without those that change what is printed."""
-    changing = {"SYNCMEM_DB", "SYNCMEM_ZONE", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM", "TTY_COMPATIBLE"}
+    changing = {
+        "SYNCMEM_DB",
+        "SYNCMEM_KEY_FILE",
+        "SYNCMEM_ZONE",
+        "NO_COLOR",
+        "FORCE_COLOR",
+        "COLUMNS",
+        "TERM",
+        "TTY_COMPATIBLE",
+    }
     kept = {name: value for name, value in os.environ.items() if name not in changing}
     path = os.pathsep.join(part for part in (str(ROOT), kept.get("PYTHONPATH", "")) if part)
     return kept | {"PYTHONPATH": path, "TZ": "UTC", "PYTHONIOENCODING": "utf-8", "TERM": "xterm-256color"}

@@ -94,3 +94,19 @@ def test_doctor_tells_facts_and_problems(shell: Shell) -> None:
     printed = shell.text("doctor")
     assert "wal safe" in printed and "continuous yes" in printed
     assert "problem: predicate 'speaks' is not defined" in printed
+
+
+def test_a_folder_that_a_service_copies_is_refused_and_opened_on_demand(empty: Shell) -> None:
+    (empty.folder / "Dropbox").mkdir()
+    refused = empty.run("init", "--db", "Dropbox/a.db")
+    assert (refused.code, "--allow-cloud-folder" in refused.err, "folder:PATH" in refused.err) == (1, True, True)
+    assert "new memory" in empty.text("init", "--db", "Dropbox/a.db", "--allow-cloud-folder")
+
+
+def test_without_a_keyring_init_says_where_the_key_is_kept_instead(empty: Shell) -> None:
+    pytest.importorskip("keyring")
+    told = empty.run("init", "--keyring", env={"PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring"})
+    assert told.code == 0
+    assert "kept in the side file syncmem.db.device: there is no system keyring here" in " ".join(told.out.split())
+    keys = empty.json("doctor")["facts"]["keys"]
+    assert (keys["device_key"], keys["encrypted"]) == ("side file", False)

@@ -128,6 +128,18 @@ print(driver().name, driver().wal_safe, journal, synchronous)
     assert (journal, synchronous) == (("wal", "2") if safe == "True" else ("truncate", "3"))
 
 
+def test_a_library_with_the_wal_reset_bug_is_passed_over_for_a_sound_one() -> None:
+    pytest.importorskip("sqlcipher3")
+    pytest.importorskip("pysqlite3")
+    program = (
+        "import sqlcipher3.dbapi2\nsqlcipher3.dbapi2.sqlite_version_info = (3, 45, 0)\n"
+        "from syncmem.replica.driver import driver\nprint(driver().name, driver().wal_safe, driver().cipher)"
+    )
+    command = [sys.executable, "-c", program]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
+    assert run.stdout.split() == ["pysqlite3", "True", "None"]
+
+
 # -- settings -----------------------------------------------------------------------------------------
 
 

@@ -17,6 +17,7 @@ def group(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Group]:
         (tmp_path / "shared").mkdir()
         made = Group(tmp_path, f"folder:{tmp_path / 'shared'}")
     else:
-        made = Group(tmp_path, "memory:", InMemoryServer().mailbox)
+        server = InMemoryServer()
+        made = Group(tmp_path, "memory:", server.mailbox, [server])
     yield made
     made.close()

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import itertools
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from syncmem import Environment, ManualClock, Memory, SyncReport
 from syncmem.environment import seeded_randomness
+from syncmem.model.event import Event, LogKey
 from syncmem.model.instant import from_datetime
+from syncmem.seal.envelope import EpochKey, unseal
 from syncmem.sync import open_mailbox
+from syncmem.sync.in_memory import InMemoryServer
+from syncmem.wire.blob import ItemKind, read_blob
+from syncmem.wire.frames import read_frame
 from syncmem.wire.mailbox import Mailbox
 
 NOON = datetime(2026, 6, 15, 12, tzinfo=UTC)
@@ -25,6 +30,7 @@ class Group:
     folder: Path
     address: str
     opener: Callable[[str], Mailbox] | None = None
+    servers: Sequence[InMemoryServer] = ()  # where that opens mailboxes in memory
     devices: dict[str, Memory] = field(default_factory=dict)
     clocks: dict[str, ManualClock] = field(default_factory=dict)
     phrase: str = ""
@@ -89,6 +95,36 @@ class Group:
             shutil.copyfile(f"{self.path(name)}{suffix}", f"{self.path(to)}{suffix}")
         self.open(name)
         return self.open(to)
+
+    # -- what lies in the mailboxes ------------------------------------------------------------------
+
+    def keys_ever(self) -> list[EpochKey]:
+        """Every epoch key that any device has."""
+        found = {key.epoch: key for memory in self.devices.values() for key in memory._syncer.vault.keys.values()}
+        return list(found.values())
+
+    def blobs(self) -> Iterator[tuple[bytes, bytes]]:
+        """(mailbox id, sealed blob) of all that lies in the mailboxes."""
+        if self.address.startswith("folder:"):
+            for path in Path(self.address.removeprefix("folder:")).rglob("*.blob"):
+                if data := path.read_bytes():
+                    yield bytes.fromhex(path.parts[-4]), data
+        for server in self.servers:
+            for id, box in server.boxes.items():
+                for stream in box.blobs.values():
+                    yield from ((id, blob) for blob in stream.values() if blob)
+
+    def events_in_mailboxes(self, keys: Iterable[EpochKey] | None = None) -> Iterator[tuple[LogKey, int, Event]]:
+        """Every event that lies there with its payload: its log, its place. Opened with these keys, or with all."""
+        by_mailbox = {key.mailbox: key for key in (self.keys_ever() if keys is None else keys)}
+        for mailbox, sealed in self.blobs():
+            key = by_mailbox.get(mailbox)
+            if key is not None:
+                items = read_blob(unseal(key, sealed), key.vault, mailbox).items
+                for frame in (read_frame(item.body) for item in items if item.kind == ItemKind.FRAME):
+                    for place, event in enumerate(frame.events, frame.first):
+                        if isinstance(event, Event):
+                            yield frame.key, place, event
 
     def close(self) -> None:
         for memory in self.devices.values():

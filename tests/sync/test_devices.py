@@ -352,3 +352,100 @@ def test_a_device_let_in_while_another_rotated_is_not_locked_out(group: Group) -
     group.settle("laptop", "phone", "watch")
     assert laptop.believe("ana", "city").value == "said on the watch"
     group.assert_in_sync("laptop", "phone", "watch")
+
+
+def test_who_joins_after_a_removal_believes_nothing_from_behind_the_cut(group: Group) -> None:
+    laptop = group.found()
+    others = [group.pair(f"phone {number}") for number in range(4)]  # some of their logs sort behind the laptop's
+    for number, phone in enumerate(others):
+        phone.remember("ana", "diary", f"{number} before")
+    group.settle()
+    for number, phone in enumerate(others):
+        laptop.revoke(f"phone {number}")
+        phone.remember("ana", "diary", f"{number} behind the cut")
+        phone.sync()  # it has not heard of its removal
+    group.settle("laptop")
+    spare = group.pair("spare")  # it reads of the phones' logs before it reads the logs
+    group.settle("laptop", "spare")
+    for memory in (laptop, spare):
+        assert {belief.value for belief in memory.beliefs("ana", "diary")} == {f"{n} before" for n in range(4)}
+    group.assert_in_sync("laptop", "spare")
+
+
+def test_a_copy_that_missed_a_rotation_follows_with_the_keys_of_its_original(group: Group) -> None:
+    laptop = group.found()
+    group.pair("phone")
+    group.settle()
+    copy = group.copy("laptop", "copy")
+    laptop = group.devices["laptop"]
+    laptop.revoke("phone")  # nobody is left whom the laptop would wait for in the old mailbox
+    group.settle("laptop")
+    copy.remember("ana", "city", "said on the copy")
+    group.settle("laptop", "copy")
+    assert laptop.believe("ana", "city").value == "said on the copy"
+    group.assert_in_sync("laptop", "copy")
+
+
+def test_what_a_stranger_left_is_read_once_and_holds_nothing_up(group: Group) -> None:
+    laptop = group.found()
+    group.pair("phone")
+    group.pair("tablet")
+    group.settle()
+    laptop.revoke("phone")
+    stranger = group.pair("stranger", by="phone")  # the phone has not heard that it may let nobody in any more
+    stranger.remember("ana", "city", "said by a stranger")
+    group.sync("stranger")
+    group.settle("laptop", "tablet")
+    assert laptop.believe("ana", "city") is None
+    group.assert_in_sync("laptop", "tablet")
+    assert not any(one.received for one in laptop.sync().mailboxes)
+
+
+def test_what_was_said_just_before_a_restore_is_believed_at_once_after_it(group: Group, tmp_path: Path) -> None:
+    laptop = group.found()
+    with laptop.transaction():
+        laptop.remember("ana", "city", "A")
+        laptop.remember("ana", "city", "B")  # the same microsecond: the clock is ahead of the wall
+    laptop.backup(tmp_path / "backup.db")
+    laptop.close()
+    restore(tmp_path / "backup.db", group.path("laptop"), overwrite=True)
+    laptop = group.open("laptop")
+    group.sync("laptop")
+    assert {belief.value for belief in laptop.beliefs("ana", "city")} == {"A", "B"}
+
+
+def test_what_was_merged_by_hand_counts_on_every_device(group: Group, tmp_path: Path) -> None:
+    with Memory(tmp_path / "old.db", environment=group.environment("old")) as old:
+        old.remember("ana", "language", "said before there was a vault")
+        old.export_bundle(tmp_path / "old.bundle")
+        laptop = group.open("laptop")
+        laptop.merge(old)
+        group.phrase = laptop.create_vault("laptop")
+        laptop.add_mailbox(group.address)
+        phone = group.pair("phone")
+        old.remember("ana", "language", "said later")
+        old.export_bundle(tmp_path / "later.bundle")
+    phone.import_bundle(tmp_path / "later.bundle")
+    group.settle()
+    wanted = {"said before there was a vault", "said later"}
+    for memory in (laptop, phone):
+        assert {belief.value for belief in memory.beliefs("ana", "language")} == wanted
+    group.assert_in_sync()
+
+
+def test_what_a_stranger_wrote_is_not_believed_until_a_member_answers_for_it(group: Group) -> None:
+    laptop = group.found()
+    group.pair("phone")
+    tablet = group.pair("tablet")
+    group.settle()
+    laptop.revoke("phone")
+    stranger = group.pair("stranger", by="phone")  # the phone has not heard that it may let nobody in any more
+    stranger.remember("ana", "city", "said by a stranger")
+    group.sync("stranger", "phone")
+    group.settle("laptop", "tablet")
+    assert laptop.believe("ana", "city") is None
+    tablet.adopt("stranger")
+    group.settle("laptop", "tablet")
+    for memory in (laptop, tablet):
+        assert memory.believe("ana", "city").value == "said by a stranger"
+    group.assert_in_sync("laptop", "tablet")

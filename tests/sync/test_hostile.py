@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from syncmem import Memory
+from syncmem.errors import Revoked
 from syncmem.model.event import LogKey
+from syncmem.seal.bodies import Name, StatementKind
 from syncmem.seal.envelope import seal
+from syncmem.seal.graph import STATEMENTS_MAX
+from syncmem.seal.statements import write_statement
 from syncmem.sync.in_memory import InMemoryServer
 from syncmem.sync.place import Place
 from syncmem.sync.recovery import leave_for_paper, recovery_key
@@ -15,12 +21,12 @@ from syncmem.wire.mailbox import Exchange, Put
 from tests.sync.group import Group
 
 
-def put_in_the_name_of(memory: Memory, server: InMemoryServer, *items: Item) -> None:
+def put_in_the_name_of(memory: Memory, server: InMemoryServer, *items: Item, life: bytes = b"another life....") -> None:
     """What a member could write itself, under a life of its own that nobody has heard of."""
     replica, key = memory._replica, memory._syncer.vault.known("vault")
     assert key is not None
     identity = replica.identity
-    blob = Blob(identity.device, b"another life...."[:16], 1, None, items)
+    blob = Blob(identity.device, life, 1, None, items)
     log = LogKey(identity.device, blob.incarnation, "vault")
     sealed = seal(key, write_blob(blob, key.vault, key.mailbox, identity.private), replica.environment.randomness)
     put = Put(key.stream(log.id), 1, sealed)
@@ -62,4 +68,68 @@ def test_rubbish_left_for_the_recovery_phrase_does_not_keep_it_from_working(tmp_
     back.sync()
     assert back.believe("ana", "city").value == "Lisbon"
     back.close()
+    group.close()
+
+
+def test_another_vaults_genesis_left_for_the_recovery_phrase_does_not_keep_it_from_working(tmp_path: Path) -> None:
+    """Any member, also one that was removed since, can write where the phrase looks."""
+    server = InMemoryServer()
+    group = Group(tmp_path, "memory:", server.mailbox)
+    laptop = group.found()
+    laptop.remember("ana", "city", "Lisbon")
+    group.sync("laptop")
+    roster = laptop._syncer.vault.roster
+    key, paper = recovery_key(roster), next(member for member in roster.members if member.paper)
+    assert key is not None
+    place = Place(key, server.mailbox(), laptop._replica.environment.randomness)
+    with Memory(":memory:") as stranger:
+        stranger.create_vault("stranger")
+        wires = [statement.wire for statement in stranger._syncer.vault.roster.statements_in_order()]
+    leave_for_paper(place, b"rubbish", paper.transport, ["memory:"], wires)
+    back = Memory.recover(tmp_path / "new.db", group.phrase, "memory:", environment=group.environment("new"))
+    back.sync()
+    assert back.believe("ana", "city").value == "Lisbon"
+    back.close()
+    group.close()
+
+
+def test_whom_a_removed_device_lets_in_before_it_hears_of_it_is_not_believed_and_gets_no_new_key(group: Group) -> None:
+    laptop = group.found()
+    tablet = group.pair("tablet")
+    group.settle()
+    laptop.revoke("tablet")
+    watch = group.pair("watch", by="tablet")
+    watch.remember("ana", "city", "Porto")
+    watch.sync()
+    laptop.remember("ana", "language", "Portuguese")
+    group.settle("laptop")
+    assert laptop.believe("ana", "city") is None
+    assert [device.name for device in laptop.status().devices if device.live] == ["laptop"]
+    for removed in (tablet, watch):
+        with pytest.raises(Revoked):
+            removed.sync()
+    assert watch.believe("ana", "language") is None
+    laptop.adopt("watch")
+    assert laptop.believe("ana", "city").value == "Porto"
+
+
+def test_a_flood_of_statements_is_refused_and_its_author_can_still_be_removed(tmp_path: Path) -> None:
+    server = InMemoryServer()
+    group = Group(tmp_path, "memory:", server.mailbox)
+    laptop, phone = group.found(), group.pair("phone")
+    group.settle()
+    vault = phone._syncer.vault
+    body = Name(vault.device, "the flood")
+    flood = [
+        write_statement(StatementKind.NAME, vault.roster.vault, vault.roster.heads, vault.seed, number, body)
+        for number in range(STATEMENTS_MAX)
+    ]
+    for part in (flood[: STATEMENTS_MAX // 2], flood[STATEMENTS_MAX // 2 :]):
+        put_in_the_name_of(phone, server, *(Item(ItemKind.STATEMENT, one.wire) for one in part), life=part[0].id)
+    laptop.sync()
+    assert any("the roster is full" in reason for box in laptop.status().mailboxes for _, reason in box.refused)
+    laptop.revoke("the flood")
+    laptop.remember("ana", "city", "Lisbon")
+    assert [one.error for one in laptop.sync().mailboxes if one.error] == []
+    assert [device.name for device in laptop.status().devices if device.live] == ["laptop"]
     group.close()

@@ -89,7 +89,12 @@ class _Troubled:
             yield name, None if self._trouble.strikes() else blob
 
     def drop(self, request: Drop, write_seed: bytes) -> list[bool]:
-        return self._inner.drop(request, write_seed)
+        if self._trouble.strikes():
+            raise Unreachable("the question was lost; sync again")
+        dropped = self._inner.drop(request, write_seed)
+        if self._trouble.strikes():
+            raise Unreachable("the answer was lost; sync again")
+        return dropped
 
     def close(self) -> None:
         self._inner.close()

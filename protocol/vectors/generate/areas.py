@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from protocol.vectors.generate import (
     blob,
+    bounds,
     bundle,
     chain,
     clock,
@@ -23,7 +24,7 @@ from protocol.vectors.generate.vector import Vector
 
 AREAS = (
     *(encoding, clock, salt, event, chain, frame, bundle),
-    *(fold, erasure, keys, statement, roster, envelope, blob, mailbox),
+    *(fold, erasure, keys, statement, bounds, roster, envelope, blob, mailbox),
 )
 
 

@@ -9,15 +9,15 @@ from typing import Any
 from protocol.vectors.generate.chain import written
 from protocol.vectors.generate.envelope import mailbox
 from protocol.vectors.generate.keys import EPOCH_KEY, VAULT
-from protocol.vectors.generate.making import Device, flipped, secret
+from protocol.vectors.generate.making import Device, expand, flipped, secret
 from protocol.vectors.generate.vector import Vector
 from syncmem import labels
 from syncmem.codec import pack
-from syncmem.seal.keys import sign
+from syncmem.seal.keys import public_key, sign
 
 ANA, BO = Device("ana"), Device("bo")
 BORN, BOX, LOG, STREAM = secret("life 1 of ana", 16), mailbox(EPOCH_KEY), secret("a log", 16), secret("a stream", 8)
-FRAME, STATEMENT, WANTS, REPLACED = 1, 2, 3, 4
+FRAME, STATEMENT, WANTS, REPLACED, OFFER = range(1, 6)
 Item = tuple[int, bytes]
 
 
@@ -69,9 +69,14 @@ def vectors() -> Iterator[Vector]:
     wants = [(WANTS, pack([[LOG, 5]]))]
     yield told("wants", "An item of kind 3 asks for what follows in some logs.", blob(items=wants),
                items=[[3, [[LOG.hex(), 5]]]])  # fmt: skip
-    gone = [(REPLACED, pack([[STREAM, 4], [STREAM, 5]]))]
-    yield told("replaced", "An item of kind 4 names blobs that are no longer needed.", blob(items=gone),
-               items=[[4, [[STREAM.hex(), 4], [STREAM.hex(), 5]]]])  # fmt: skip
+    gone = [(REPLACED, pack([[STREAM, 4, 4], [STREAM, 7, 90]]))]
+    yield told("replaced", "An item of kind 4 names places whose blobs are not needed any more.", blob(items=gone),
+               items=[[4, [[STREAM.hex(), 4, 4], [STREAM.hex(), 7, 90]]]])  # fmt: skip
+    key, said, names = offer()
+    written_names = [[stream.hex(), number, digest.hex()] for stream, number, digest in names]
+    says = "An item of kind 5 offers blobs that may go as soon as a second member agrees."
+    yield told("offer", says, blob(items=[(OFFER, pack([key, said, names]))]),
+               items=[[5, [key.hex(), said.hex(), written_names]]])  # fmt: skip
     mixed = [(200, b"new"), (FRAME, frame), (2, b"")]
     yield told("unknown-item", "Items of later kinds are passed over; the others keep their order.", blob(items=mixed),
                items=[[200, b"new".hex()], [1, frame.hex()], [2, ""]])  # fmt: skip
@@ -104,7 +109,33 @@ def malformed(frame: bytes) -> Iterator[tuple[str, str, bytes]]:
     yield "item-without-kind", "An item begins with its kind.", signed(piece(head()) + piece(b""))
     yield "wants-no-pairs", "Wants are pairs.", blob(items=[(WANTS, pack([LOG, 5]))])
     yield "wants-short-log", "Wants name a log by its 16 bytes.", blob(items=[(WANTS, pack([[LOG[:15], 5]]))])
-    yield "replaced-negative", "Counters are not negative.", blob(items=[(REPLACED, pack([[STREAM, -1]]))])
+    for name, says, row in (
+        ("replaced-negative", "Counters are not negative.", [STREAM, -1, 4]),
+        ("replaced-without-last", "Places have a first and a last one.", [STREAM, 4]),
+        ("replaced-too-far", "Places end with 10^12 - 1.", [STREAM, 4, 10**12]),
+        ("replaced-short-stream", "A stream has 8 bytes.", [STREAM[:7], 4, 4]),
+    ):
+        yield name, says, blob(items=[(REPLACED, pack([row]))])
+    for name, says, parts in bad_offers():
+        yield name, says, blob(items=[(OFFER, pack(parts))])
+
+
+def offer() -> list[Any]:
+    """The offer of two blobs, signed with Ana's drop key for the mailbox."""
+    names = [[STREAM, number, sha256(bytes([number])).digest()[:16]] for number in (4, 5)]
+    seed = expand(ANA.seed, labels.DROP + BOX, 32)
+    return [public_key(seed), sign(seed, labels.DROPPING, BOX + pack(["compact", names])), names]
+
+
+def bad_offers() -> Iterator[tuple[str, str, Any]]:
+    key, said, names = offer()
+    stream, number, digest = names[0]
+    yield "offer-no-array", "An offer is an array.", "offer"
+    yield "offer-without-names", "An offer names blobs.", [key, said]
+    yield "offer-short-key", "A drop key has 32 bytes.", [key[:31], said, names]
+    yield "offer-short-signature", "A signature has 64 bytes.", [key, said[:63], names]
+    yield "offer-short-digest", "A blob is offered by its whole name.", [key, said, [[stream, number, digest[:15]]]]
+    yield "offer-negative", "Nobody offers a blob before the first.", [key, said, [[stream, -1, digest]]]
 
 
 def unsigned(frame: bytes) -> Iterator[tuple[str, str, bytes]]:

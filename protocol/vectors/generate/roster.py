@@ -54,7 +54,7 @@ class Vault:
         return self.say(signer, REVOKE, [device.key, [list(place) for place in cut], False, None], after)
 
     def epoch(self, signer: Device, *devices: Device, after: Sequence[bytes] | None = None) -> bytes:
-        return self.say(signer, EPOCH, epoch_body("vault", *devices, number=len(self.said)), after)
+        return self.say(signer, EPOCH, epoch_body("vault", *devices, key=secret(f"epoch key {len(self.said)}")), after)
 
 
 def shown(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import Any
 
-from protocol.vectors.generate.keys import transport
+from protocol.vectors.generate.keys import EPOCH_KEY, SUBJECT_KEY, transport
 from protocol.vectors.generate.making import T0, Device, flipped, runs, secret
 from protocol.vectors.generate.vector import Vector
 from syncmem import labels
@@ -21,13 +21,18 @@ WRAP = secret("wrap", 112)
 PARENTS = sorted([secret("parent 1", 16), secret("parent 2", 16)])
 
 
-def member(device: Device, name: str | None = None) -> list[Any]:
-    return [device.key, transport(device).public_key().public_bytes_raw(), name or device.name]
+def member(device: Device, name: str | None = None, founder: bytes | None = None, **other: Any) -> list[Any]:
+    """A member with its proof; ``key``, ``said`` and ``signer`` make another one of it."""
+    key = other.get("key", transport(device).public_key().public_bytes_raw())
+    signer: Device = other.get("signer", device)
+    said = pack(other.get("said", [key, founder]))
+    return [device.key, key, name or device.name, sign(signer.seed, other.get("label", labels.MEMBER), said)]
 
 
-def epoch_body(scope: str, *devices: Device, number: int = 1) -> list[Any]:
+def epoch_body(scope: str, *devices: Device, key: bytes = EPOCH_KEY, subject: bytes = SUBJECT_KEY) -> list[Any]:
     """An epoch of a scope, with the same wrap for each device: who opens it is shown by the vectors of keys."""
-    return [scope, [[key, WRAP] for key in sorted(device.key for device in devices)]]
+    wraps = [[device, WRAP] for device in sorted(device.key for device in devices)]
+    return [scope, wraps, sha256(labels.EPOCH + key).digest(), sha256(labels.SUBJECTS + subject).digest()]
 
 
 def content(
@@ -50,7 +55,7 @@ def genesis_body(paper: bool = False) -> list[Any]:
         1,
         secret("nonce", 16),
         member(ANA),
-        member(PAPER) if paper else None,
+        member(PAPER, founder=ANA.key) if paper else None,
         secret("recovery") if paper else None,
     ]
 
@@ -150,7 +155,7 @@ def malformed_bodies() -> Iterator[tuple[str, str, bytes]]:
     suite = [2, *genesis_body()[1:]]
     yield "suite-2", "Another suite is another protocol.", said(GENESIS, suite, vault=ROOT, parents=[])
     yield "member-short-key", "A member's key has 32 bytes.", said(ADD, [[BO.key[:31], *member(BO)[1:]], []])
-    yield "member-no-name", "A member has a name.", said(ADD, [[*member(BO)[:2], ""], []])
+    yield "member-no-name", "A member has a name.", said(ADD, [[*member(BO)[:2], "", member(BO)[3]], []])
     yield "name-too-long", "A name has at most 256 bytes.", said(NAME, [BO.key, "k" * 257])
     yield "grant-short-epoch", "An epoch's id has 16 bytes.", said(GRANT, [BO.key, [["vault", bytes(15), WRAP]]])
     yield "epoch-no-scope", "An epoch is of a scope.", said(EPOCH, epoch_body("", BO))

@@ -1,0 +1,38 @@
+"""What a relay bears: every limit in one place, with where the number comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of one relay; the protocol's own (bytes of a request, blobs of an answer) stand in syncmem.wire.
+
+    Attributes:
+        connections_max: open at once; each costs at most one request and one answer in memory. When all are
+            taken, the one that has been silent for longest gives way to a newcomer.
+        bodies_bytes_max: of all requests that are being read or answered; sixteen of the largest.
+        silent_seconds: for which a connection may say nothing (or take to say its head), and the start that
+            a body or an answer has before it must keep up with ``bytes_second_min``.
+        bytes_second_min: a mobile connection at its worst; who is slower only holds a place.
+        ending_seconds: that requests in flight have to come to their end when the relay is told to stop.
+        mailbox_bytes_max: of the blobs of one mailbox: tens of millions of claims.
+        store_bytes_max: of the store's file; None: as much as the disk has.
+        free_bytes_min: left free on the disk, because forgetting needs room for its journal.
+    """
+
+    connections_max: int = 256
+    bodies_bytes_max: int = 256 * MIB
+    silent_seconds: float = 20.0
+    bytes_second_min: int = 1024
+    ending_seconds: int = 10
+    mailbox_bytes_max: int = 4096 * MIB
+    store_bytes_max: int | None = None
+    free_bytes_min: int = 64 * MIB
+
+    def seconds_for(self, size: int) -> float:
+        """How long ``size`` bytes may take on their way."""
+        return self.silent_seconds + size / self.bytes_second_min

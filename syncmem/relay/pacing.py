@@ -1,0 +1,80 @@
+"""Connections that say nothing, or read nothing, do not keep their place.
+
+Rules: a connection has some seconds to say the head of a request, from its beginning or from the last answer;
+an answer that is not taken fast enough is given up; when all places are taken, the connection that has waited
+longest for a head gives its place to the newcomer. (Bodies are timed where they are read, and their senders told.)
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import ClassVar
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from syncmem.relay.limits import Limits
+
+
+class Paced(H11Protocol):
+    """One connection; :func:`paced` gives it limits."""
+
+    limits: ClassVar[Limits]
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._give_seconds(0)
+        if len(self.connections) > self.limits.connections_max:
+            self._displace_the_most_silent()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._give_time()
+
+    def handle_events(self) -> None:
+        """Called with every piece of a request: the wait is over when its head is whole."""
+        super().handle_events()
+        if self._answering:
+            self._give_time()
+
+    def on_response_complete(self) -> None:
+        self._give_seconds(self.transport.get_write_buffer_size())
+        super().on_response_complete()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._give_seconds(self.transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._answering:
+            self._give_time()
+
+    @property
+    def _answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _give_seconds(self, size: int) -> None:
+        """Until then something must have moved."""
+        self._give_time()
+        self._deadline = self.loop.call_later(self.limits.seconds_for(size), self.transport.abort)
+
+    def _give_time(self) -> None:
+        """It is the relay's turn."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _displace_the_most_silent(self) -> None:
+        waiting = {
+            other: other._deadline.when()
+            for other in self.connections
+            if isinstance(other, Paced) and other is not self and other._deadline is not None
+        }
+        if waiting:
+            min(waiting, key=waiting.__getitem__).transport.abort()
+
+
+def paced(limits: Limits) -> type[Paced]:
+    """Connections within these limits."""
+    return type("Connection", (Paced,), {"limits": limits})

@@ -1,0 +1,87 @@
+"""What a blob holds, as far as it matters where the blob lies: places of logs, statements, what it replaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from syncmem.codec import pack_flat, unpack_own
+from syncmem.model.event import Erased
+from syncmem.model.frame import Frame
+from syncmem.wire.blob import Places
+
+
+class BlobState(IntEnum):
+    """How a blob stands with this device."""
+
+    WAITING = 0  # ours, not acknowledged yet
+    TAKEN = 1  # there, and what it holds is known
+    HELD = 2  # read, but something it builds on has not arrived
+    REFUSED = 3  # cannot be used; the reason is kept
+    REPLACED = 4  # what it held stands in others; it was dropped, or may be
+    BLOCKED = 5  # ours, and the mailbox does not take it; the reason is kept
+    DUE = 6  # it holds what was erased: to be written anew
+    DROPPING = 7  # what it held was written anew: to be dropped
+
+
+class Stretch(NamedTuple):
+    """Consecutive places of a log, and those of them of which only the header hash is there."""
+
+    log: bytes
+    first: int
+    last: int
+    erased: tuple[int, ...] = ()
+
+
+class Contents(NamedTuple):
+    """What a blob holds."""
+
+    logs: list[Stretch]
+    statements: list[bytes]  # ids
+    replaced: list[Places]  # the blobs whose place it takes
+
+    def stored(self) -> bytes:
+        logs = [[*stretch[:3], list(stretch.erased)] for stretch in self.logs]
+        return pack_flat([logs, self.statements, [list(places) for places in self.replaced]])
+
+    @classmethod
+    def read(cls, data: bytes) -> Contents:
+        logs, statements, replaced = unpack_own(data)
+        stretches = [Stretch(log, first, last, tuple(erased)) for log, first, last, erased in logs]
+        return cls(stretches, statements, [Places(*places) for places in replaced])
+
+    @property
+    def events(self) -> int:
+        """How many events it holds, erased ones included."""
+        return sum(stretch.last - stretch.first + 1 for stretch in self.logs)
+
+    def added_to(self, held: dict[bytes, int]) -> None:
+        """Add to what is held (log id -> last place, statement id -> 0); a log only as far as there is no gap."""
+        held |= dict.fromkeys(self.statements, 0)
+        for log, first, last, _ in self.logs:
+            if first <= held.get(log, 0) + 1:
+                held[log] = max(held.get(log, 0), last)
+
+
+NOTHING: Final = Contents([], [], [])
+
+
+def stretch(frame: Frame) -> Stretch:
+    """The places of a log that a frame holds."""
+    erased = tuple(place for place, event in enumerate(frame.events, frame.first) if isinstance(event, Erased))
+    return Stretch(frame.key.id, frame.first, frame.last, erased)
+
+
+def joined(stretches: Iterable[Stretch]) -> Iterator[Stretch]:
+    """Stretches put together where they meet or overlap, log by log, in order; without what is erased in them."""
+    open_one: Stretch | None = None
+    for log, first, last, _ in sorted(stretches):
+        if open_one is not None and open_one.log == log and first <= open_one.last + 1:
+            open_one = Stretch(log, open_one.first, max(open_one.last, last))
+            continue
+        if open_one is not None:
+            yield open_one
+        open_one = Stretch(log, first, last)
+    if open_one is not None:
+        yield open_one
