@@ -37,6 +37,7 @@ WORDS: Final[dict[str, Callable[[Ask], Answer]]] = {
     "bundle": events.bundle_word,
     "receive": replicas.receive_word,
     "fold": replicas.fold_word,
+    "digest": replicas.digest_word,
     "keys": seals.keys_word,
     "unwrap": seals.unwrap_word,
     "statement": seals.statement_word,

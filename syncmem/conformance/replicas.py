@@ -1,4 +1,4 @@
-"""Words about what a replica holds and believes: receive, fold.
+"""Words about what a replica holds and believes: receive, fold, digest.
 
 Each line gets a replica of its own, in memory, which forgets everything afterwards.
 """
@@ -17,7 +17,8 @@ from syncmem.environment import Environment, ManualClock, seeded_randomness
 from syncmem.errors import PeerError
 from syncmem.model.event import Erased, LogKey
 from syncmem.model.instant import FOREVER
-from syncmem.replica.digests import Digests
+from syncmem.replica.chain import Log
+from syncmem.replica.digests import Digests, event_digest
 from syncmem.replica.replica import Replica
 from syncmem.seal.keys import public_key
 from syncmem.wire.frames import read_frame
@@ -85,6 +86,14 @@ def _digests(replica: Replica, scopes: list[str]) -> dict[str, str]:
     with replica.transaction():
         digests = Digests(replica.db, replica.logs)
         return {scope: digests.of(scope).beliefs.hex() for scope in scopes}
+
+
+def digest_word(ask: Ask) -> Answer:
+    """The event digest of a scope, of a replica that holds logs up to the ends of these frames, and statements."""
+    frames = [read_frame(data) for data in ask.each_data("frames")]
+    logs = [Log(no, frame.key.id, frame.key, frame.last, frame.head, 0, False) for no, frame in enumerate(frames)]
+    found = event_digest(ask.text("scope"), logs, ask.each_data("statements"))
+    return {"events": found.value.hex(), "held": found.held}
 
 
 @contextmanager

@@ -14,8 +14,9 @@ from syncmem.model.subjects import subject_name
 from syncmem.seal.envelope import EpochKey, padded_length, seal, unseal
 from syncmem.seal.keys import SEED_BYTES, derive, public_key, transport_key, unwrap, wrap_context
 from syncmem.seal.phrase import new_phrase, paper_seed
-from syncmem.seal.roster import Roster
+from syncmem.seal.roster import Roster, epoch_keys
 from syncmem.seal.statements import Statement, read_statement
+from syncmem.sync.dropping import drop_seed
 from syncmem.sync.pairing import Code
 from syncmem.wire.blob import ItemKind, read_blob, read_offer, read_replaced, read_wants
 
@@ -28,6 +29,8 @@ def keys_word(ask: Ask) -> Answer:
     if ask.has("device_seed"):
         seed = _secret(ask, "device_seed")
         told |= {"device": public_key(seed).hex(), "transport": transport_key(seed).hex()}
+        if ask.has("mailbox"):
+            told["drop_key"] = public_key(drop_seed(seed, ask.data("mailbox"))).hex()
     if ask.has("epoch_key"):
         told |= _of_epoch(ask)
     if ask.has("subject_key"):
@@ -91,6 +94,7 @@ def roster_word(ask: Ask) -> Answer:
     roster = Roster(map(read_statement, ask.each_data("statements")))
     ordered = [standing for standing in roster.members if standing.live]
     return {
+        **(_keys(roster, _secret(ask, "device_seed")) if ask.has("device_seed") else {}),
         "vault": roster.vault.hex(),
         "live": [standing.device.hex() for standing in ordered],
         "revoked": [standing.device.hex() for standing in roster.members if standing.revoked],
@@ -99,6 +103,12 @@ def roster_word(ask: Ask) -> Answer:
         "missing": sorted(parent.hex() for parent in roster.missing),
         "cuts": [roster.cut(device, log) for device, log in ask.two_each("logs")],
     }
+
+
+def _keys(roster: Roster, seed: bytes) -> Answer:
+    """``{epoch id: [epoch key, subject key]}`` of all epochs whose key the owner of a seed was given."""
+    found = epoch_keys(roster, seed, public_key(seed))
+    return {"keys": {id.hex(): [key.secret.hex(), key.subject.hex()] for id, key in found.items()}}
 
 
 def _id(statement: Statement | None) -> str | None:

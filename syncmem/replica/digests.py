@@ -6,7 +6,7 @@ current rectangles, kept by what changed: only slots touched since the last ques
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from hashlib import sha256
 from typing import Final, NamedTuple
 
@@ -32,6 +32,13 @@ class ScopeDigests(NamedTuple):
     held: int
 
 
+class EventDigest(NamedTuple):
+    """A hash of 32 bytes, and the number of events and statements that it is over."""
+
+    value: bytes
+    held: int
+
+
 class Digests:
     """Reads and writes the tables ``slot_digests`` and ``belief_digests``."""
 
@@ -41,19 +48,9 @@ class Digests:
 
     def of(self, scope: str) -> ScopeDigests:
         """The digests of a scope as it is now; inside a write transaction."""
-        logs, statements = self._basis(scope)
-        return ScopeDigests(
-            _hash(logs, statements), self._beliefs(scope), sum(log.seq for log in logs) + len(statements)
-        )
-
-    def events(self, scope: str) -> bytes:
-        """The hash of all that a scope's beliefs follow from: heads of logs, and who belongs to the vault."""
-        return _hash(*self._basis(scope))
-
-    def _basis(self, scope: str) -> tuple[list[Log], list[bytes]]:
-        """Definitions count in every scope, and so does the removal of a device."""
-        logs = [log for log in self._logs.held() if log.key is not None and log.key.scope in (scope, VAULT)]
-        return logs, [row[0] for row in self._db.execute("SELECT id FROM statements ORDER BY id").fetchall()]
+        statements = [row[0] for row in self._db.execute("SELECT id FROM statements").fetchall()]
+        events = event_digest(scope, self._logs.held(), statements)
+        return ScopeDigests(events.value, self._beliefs(scope), events.held)
 
     def _beliefs(self, scope: str) -> bytes:
         self._catch_up()
@@ -126,5 +123,12 @@ def _belief_bytes(
     return pack_flat([entity, predicate, lane, start, end, None if stored is NONE else stored, trust, contested])
 
 
-def _hash(logs: Sequence[Log], statements: Sequence[bytes]) -> bytes:
-    return sha256(pack_flat([[[log.id, log.seq, log.head] for log in logs], list(statements)])).digest()
+def event_digest(scope: str, logs: Iterable[Log], statements: Iterable[bytes]) -> EventDigest:
+    """The digest of a scope where some logs and statements (ids) are held.
+
+    Definitions count in every scope, and so does the removal of a device.
+    """
+    counting = [log for log in logs if log.key is not None and log.key.scope in (scope, VAULT)]
+    rows = sorted([log.id, log.seq, log.head] for log in counting)
+    ids = sorted(statements)
+    return EventDigest(sha256(pack_flat([rows, ids])).digest(), sum(log.seq for log in counting) + len(ids))

@@ -28,7 +28,7 @@ from syncmem.seal.roster import Roster, epoch_keys
 from syncmem.seal.statements import Statement
 from syncmem.sync import open_mailbox
 from syncmem.sync.driving import drive
-from syncmem.sync.dropping import Dropper
+from syncmem.sync.dropping import Dropper, drop_seed
 from syncmem.sync.incoming import Incoming
 from syncmem.sync.ledger import Ledger
 from syncmem.sync.mailboxes import Known
@@ -314,7 +314,7 @@ class Syncer:
         return Synced(address, key.scope, session.outcomes, error)
 
     def _dropper(self, known: Known, key: EpochKey) -> Dropper:
-        seed = derive(self.vault.seed, labels.DROP + known.id, 32)
+        seed = drop_seed(self.vault.seed, known.id)
         roster = self.vault.roster
         having = [m for m in roster.members if m.live and not m.paper and key.scope in roster.scopes_of(m.device)]
         return Dropper(self.ledger, known, self._writing, write_key=key.write_key, seed=seed, alone=len(having) == 1)

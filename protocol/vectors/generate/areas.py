@@ -8,6 +8,7 @@ from protocol.vectors.generate import (
     bundle,
     chain,
     clock,
+    digest,
     encoding,
     envelope,
     erasure,
@@ -18,13 +19,15 @@ from protocol.vectors.generate import (
     mailbox,
     roster,
     salt,
+    scopes,
     statement,
+    vouching,
 )
 from protocol.vectors.generate.vector import Vector
 
 AREAS = (
     *(encoding, clock, salt, event, chain, frame, bundle),
-    *(fold, erasure, keys, statement, bounds, roster, envelope, blob, mailbox),
+    *(fold, erasure, digest, keys, statement, bounds, roster, vouching, scopes, envelope, blob, mailbox),
 )
 
 

@@ -97,6 +97,10 @@ def vectors() -> Iterator[Vector]:
         "device", "A device's keys follow from its seed: one signs, one is sealed to.",
         {"device_seed": ANA.seed.hex()}, device=ANA.key, transport=transport(ANA).public_key().public_bytes_raw(),
     )  # fmt: skip
+    for name, box in (("drop-key", b"\1" * 16), ("drop-key-elsewhere", b"\2" * 16)):
+        ask = {"device_seed": ANA.seed.hex(), "mailbox": box.hex()}
+        drop_key = public_key(expand(ANA.seed, labels.DROP + box, 32))
+        yield derived(name, "A device's drop key is another one at each mailbox.", ask, drop_key=drop_key)
     write = public_key(expand(EPOCH_KEY, labels.WRITE, 32))
     names = expand(EPOCH_KEY, labels.NAMES, 32)
     mailbox = sha256(labels.MAILBOX + write).digest()[:16]

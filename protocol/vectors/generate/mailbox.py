@@ -45,7 +45,8 @@ def exchange(puts: Any = (), cursors: Any = (), inline: Any = 1000, drop: Any = 
 
 
 def asked(kind: str, called: str, says: str, data: bytes, outcome: str, **answer: Any) -> Vector:
-    ask = {"word": "mailbox", "message": kind, "bytes": runs(data)}
+    ask: dict[str, Any] = {"word": "mailbox", "message": kind, "bytes": runs(data)}
+    ask |= {"registered": []} if kind == "drop" else {}
     return Vector("mailbox", f"{kind}-{called}", says, ask, {"outcome": outcome, **answer})
 
 
@@ -63,7 +64,7 @@ def exchanges() -> Iterator[Vector]:
         "exchange", "puts", "A blob is named by its stream, its place there and its digest.",
         exchange(puts, blobs=[BLOB, b"two"]), "accepted", **{**empty, "puts": made},
     )  # fmt: skip
-    cursors = [[STREAM, 5], [OTHER, 0]]
+    cursors = [[STREAM, 5], [OTHER, 0]]  # ascending
     yield asked(
         "exchange", "cursors", "A cursor is the last place up to which the asker has everything.",
         exchange(cursors=cursors), "accepted", **{**empty, "cursors": [[s.hex(), n] for s, n in cursors]},
@@ -93,6 +94,8 @@ def bad_exchanges() -> Iterator[Vector]:
         ("inline-negative", "Nobody asks for less than nothing.", exchange(inline=-1)),
         ("drop-key-short", "A drop key has 32 bytes.", exchange(drop=DROP_KEYS[0][:31])),
         ("cursor-no-pair", "Cursors are pairs.", exchange(cursors=[STREAM])),
+        ("cursors-descending", "Cursors ascend by stream.", exchange(cursors=[[OTHER, 0], [STREAM, 5]])),
+        ("cursor-twice", "A stream has one cursor.", exchange(cursors=[[STREAM, 5], [STREAM, 6]])),
         ("head-second-encoding", "The head is canonical.", signed(b"\0\0\0\3\x91\xcc\1")),
     ):
         yield asked("exchange", called, says, data, "not-canonical")
@@ -136,6 +139,8 @@ def answers() -> Iterator[Vector]:
         ("more-a-number", "Whether there is more is true or false.", answer(more=1)),
         ("blob-missing", "What comes along is there.", answer(listed=listed[:1])),
         ("followed", "Nothing follows the blobs.", answer(blobs=[b"x"])),
+        ("ends-descending", "Ends ascend by stream.", answer(ends=[[OTHER, 1], [STREAM, 5]])),
+        ("results-too-many", "An answer has a result for at most 256 puts.", answer([[0, ""]] * 257)),
         ("listed-short", "A listed blob has five parts.", answer(listed=[name(4)])),
         ("result-no-pair", "A result is a number and a reason.", answer([0])),
         ("version-2", "Another version is not read.", answer(version=2)),
@@ -165,6 +170,10 @@ def drops() -> Iterator[Vector]:
         ("erase-by-one", "One registered key is enough to erase.", "erase", [0], both, "accepted"),
         ("erase-by-none", "Nobody erases without a registered key.", "erase", [], both, "refused"),
         ("erase-by-stranger", "A key that is not registered counts for nothing.", "erase", [2], both, "refused"),
+        ("erase-by-one-and-a-stranger", "Who else has signed does not matter.", "erase", [2, 0], both, "accepted"),
+        ("erase-of-none-registered", "Where no key is registered nobody erases.", "erase", [0], [], "refused"),
+        ("compact-by-one-and-a-stranger", "A stranger's key makes no second.", "compact", [0, 2], both, "refused"),
+        ("compact-by-two-of-three", "Any two compact.", "compact", [1, 2], DROP_KEYS, "accepted"),
         ("compact-by-two", "Two registered keys are needed to compact.", "compact", [0, 1], both, "accepted"),
         ("compact-by-one", "One key of two does not compact.", "compact", [0], both, "refused"),
         ("compact-by-the-same-twice", "The same key twice is one key.", "compact", [0, 0], both, "refused"),
@@ -179,6 +188,9 @@ def drops() -> Iterator[Vector]:
                    why="compact")  # fmt: skip
     yield dropping("signature-for-other-mailbox", "A signature is for this mailbox and no other.", "erase", [0], one,
                    "refused", box=bytes(16))  # fmt: skip
+    three = [[key, bytes(64)] for key in DROP_KEYS]
+    yield asked("drop", "three-signatures", "A drop has at most two signatures.",
+                signed(message([1, KEY, [name(1)], "erase", three])), "not-canonical")  # fmt: skip
     yield asked("dropped", "some", "Each blob is answered for itself.", message([1, [True, False]]), "accepted",
                 dropped=[True, False])  # fmt: skip
     yield asked("dropped", "numbers", "Gone or not is true or false.", message([1, [1]]), "not-canonical")

@@ -53,8 +53,17 @@ class Vault:
     def revoke(self, signer: Device, device: Device, cut: Any = (), after: Sequence[bytes] | None = None) -> bytes:
         return self.say(signer, REVOKE, [device.key, [list(place) for place in cut], False, None], after)
 
-    def epoch(self, signer: Device, *devices: Device, after: Sequence[bytes] | None = None) -> bytes:
-        return self.say(signer, EPOCH, epoch_body("vault", *devices, key=secret(f"epoch key {len(self.said)}")), after)
+    def epoch(
+        self, signer: Device, *devices: Device, scope: str = "vault", after: Sequence[bytes] | None = None, **other: Any
+    ) -> bytes:
+        key = other.pop("key", secret(f"epoch key {len(self.said)}"))
+        return self.say(signer, EPOCH, epoch_body(scope, *devices, key=key, **other), after)
+
+    def grant(self, signer: Device, device: Device, epoch: bytes, scope: str = "vault", wrap: bytes = WRAP) -> bytes:
+        return self.say(signer, GRANT, [device.key, [[scope, epoch, wrap]]])
+
+    def adopt(self, signer: Device, log: bytes, place: int, after: Sequence[bytes] | None = None) -> bytes:
+        return self.say(signer, ADOPT, [log, place, HEAD], after)
 
 
 def shown(
@@ -200,7 +209,7 @@ def epochs() -> Iterator[Vector]:
     granted = Vault()
     granted.add(ANA, BO)
     start = [granted.epoch(ANA, ANA)]
-    granted.say(ANA, GRANT, [BO.key, [["vault", start[0], WRAP]]])
+    granted.grant(ANA, BO, start[0])
     granted.revoke(ANA, BO)
     says = "A grant has given the key too: after the revocation of its recipient the epoch is not current."
     yield shown("epoch-granted-to-revoked", says, granted, [ANA], [BO], epochs={"vault": None})
@@ -219,11 +228,11 @@ def cuts() -> Iterator[Vector]:
     vault.revoke(ANA, BO, [[log, 9, HEAD]], start)
     says = "A revoked device's log counts up to the cut, one that the cut does not name not at all, others' wholly."
     yield shown("cut", says, vault, [ANA], [BO], logs=asked, cuts=[9, 0, None])
-    vault.say(ANA, ADOPT, [log, 20, HEAD])
+    vault.adopt(ANA, log, 20)
     yield shown(
         "adopted", "An adoption raises the cut to its place.", vault, [ANA], [BO], logs=asked, cuts=[20, 0, None]
     )
-    vault.say(ANA, ADOPT, [log, 3, HEAD])
+    vault.adopt(ANA, log, 3)
     yield shown("adopted-less", "An adoption never lowers a cut.", vault, [ANA], [BO], logs=asked, cuts=[20, 0, None])
     two = Vault()
     two.add(ANA, CY)
