@@ -174,6 +174,12 @@ def strangers() -> Iterator[Vector]:
     vault.adopt(ANA, OTHER, 4)
     says = "A member may adopt what strangers wrote up to a place; the greatest counts."
     yield shown("stranger-adopted", says, vault, [ANA], [BO], logs=asked, cuts=[7, 5])
+    removed = let_in(BO, DEE)
+    before = removed.heads
+    removed.revoke(ANA, BO)
+    removed.revoke(DEE, CY, [[LOG, 50, HEAD]], [removed.add(BO, CY, before)])
+    says = "A cut of one that nothing that counts let in adopts nothing."
+    yield shown("stranger-removed", says, removed, [ANA, DEE], [BO, CY], logs=[(CY, LOG)], cuts=[0])
     vault.add(ANA, CY)
     says = "All that a stranger wrote counts once it is let in."
     yield shown("stranger-let-in", says, vault, [ANA, CY], [BO], logs=asked, cuts=[None, 5])
