@@ -368,7 +368,7 @@ def test_a_cut_that_names_what_nobody_ever_saw_cuts_where_it_says_and_is_lowered
 
 
 def test_whoever_removes_an_accomplice_makes_nothing_believed_that_it_wrote() -> None:
-    """The phone has not heard that the tablet was removed: to it the accomplice is a member, cut at what it has seen."""
+    """The phone has not heard of the tablet's removal: to it the accomplice is a member, cut at what it has seen."""
     cast = Cast("phone", "tablet")
     cast.revoke("laptop", "tablet")
     cast.admit("tablet", "accomplice")

@@ -65,6 +65,9 @@ def taken_over() -> Iterator[Vector]:
     vault.epoch(BO, BO, ANA, scope=WORK)
     says = "Nor when it has granted it to itself."
     yield written("granted-to-itself", says, vault, [ANA, BO], work=first)
+    vault.revoke(ANA, BO)
+    says = "Who was never given a scope does not know its key, and nothing has to be rotated when it goes."
+    yield written("granted-to-itself-revoked", says, vault, [ANA], [BO], work=first)
     subject = let_in(BO)
     right = subject.epoch(ANA, ANA, BO)
     subject.epoch(BO, ANA, BO, subject=OTHER_SUBJECT)
