@@ -17,7 +17,7 @@ from syncmem.sync.in_memory import InMemoryServer
 from syncmem.sync.place import Place
 from syncmem.sync.recovery import leave_for_paper, recovery_key
 from syncmem.wire.blob import Blob, Item, ItemKind, write_blob
-from syncmem.wire.mailbox import Exchange, Put
+from syncmem.wire.mailbox import LISTED_MAX, PUTS_MAX, Exchange, Put
 from tests.sync.group import Group
 
 
@@ -64,6 +64,25 @@ def test_rubbish_left_for_the_recovery_phrase_does_not_keep_it_from_working(tmp_
     for number, wires in enumerate(([b"no statement"], [b"\x90"], []), 1):
         leave_for_paper(place, b"rubbish %d" % number, paper.transport, ["memory:"], wires)
     place.put(b"unsealed", 1, b"nothing that opens")
+    back = Memory.recover(tmp_path / "new.db", group.phrase, "memory:", environment=group.environment("new"))
+    back.sync()
+    assert back.believe("ana", "city").value == "Lisbon"
+    back.close()
+    group.close()
+
+
+def test_more_rubbish_than_one_answer_lists_does_not_hide_what_was_left_for_the_phrase(tmp_path: Path) -> None:
+    """Whoever was a member knows the place; it fills a stream that stands before that of any device."""
+    server = InMemoryServer()
+    group = Group(tmp_path, "memory:", server.mailbox)
+    laptop = group.found()
+    laptop.remember("ana", "city", "Lisbon")
+    group.sync("laptop")
+    key = recovery_key(laptop._syncer.vault.roster)
+    assert key is not None
+    for first in range(1, LISTED_MAX + 2, PUTS_MAX):
+        puts = [Put(bytes(8), counter, b"rubbish") for counter in range(first, first + PUTS_MAX)]
+        server.mailbox().exchange(Exchange(key.write_key, puts, {}, 0), key.write_seed)
     back = Memory.recover(tmp_path / "new.db", group.phrase, "memory:", environment=group.environment("new"))
     back.sync()
     assert back.believe("ana", "city").value == "Lisbon"
