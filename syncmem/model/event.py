@@ -266,9 +266,8 @@ def decode(kind: int, payload: bytes) -> Payload | None:
         _check_types(kind, fields, types, check)
     if len(fields) > check.fields:
         del fields[check.fields :]
-    for number in check.refs:
-        if fields[number] is not None:
-            fields[number] = _refs(fields[number])
+    for number, several in check.refs:
+        fields[number] = _refs(fields[number]) if several else _ref(fields[number])
     decoded: Payload = cls._make(fields)
     _check_ranges(decoded)
     return decoded
@@ -287,11 +286,8 @@ def _check_types(kind: int, fields: Any, types: tuple[type[Any], ...], check: _C
         check.accepted.add(types)
 
 
-def _refs(value: Any) -> Any:
-    """Pointers as :class:`Ref`: one, or a list of them."""
-    if type(value) is list and value and type(value[0]) is list:
-        return [_ref(item) for item in value]
-    return _ref(value)
+def _refs(value: list[Any] | None) -> list[Ref] | None:
+    return None if value is None else [_ref(item) for item in value]
 
 
 def _ref(item: Any) -> Ref:
@@ -314,11 +310,9 @@ def _check_ranges(payload: Payload) -> None:
                 raise NotCanonical("a stated time is out of range; ask the sender to check it")
         if type(value) is not str or len(value) > TEXT_BYTES_MAX // 4:
             _check_value(value)
-    elif isinstance(payload, Define):
-        _check_value(payload.settings)
     elif isinstance(payload, ClockNote):
-        numbers = (payload.first, payload.last, abs(payload.offset))
-        if len(payload.log) != ID_BYTES or not all(0 <= number <= LATEST for number in numbers):
+        placed = all(0 <= place <= SEQ_MAX for place in (payload.first, payload.last))
+        if len(payload.log) != ID_BYTES or not placed or abs(payload.offset) > LATEST:
             raise NotCanonical("a clock note names a log, places and an offset; ask the sender to check it")
     elif isinstance(payload, Erase):
         keyed = payload.salt is None or len(payload.salt) == SALT_BYTES
@@ -338,7 +332,7 @@ def _check_value(value: Any) -> None:  # refuses what no claim can hold
 
 def _check_frontier(note: Frontier) -> None:
     if not (0 <= note.n <= LATEST and 0 <= note.fold_version <= LATEST and all(map(_is_place, note.changed))):
-        raise NotCanonical("a frontier note has two numbers and lists [log id, place]; ask the sender to check it")
+        raise NotCanonical("a frontier note counts from 0 and lists [log id, place]; ask the sender to check it")
 
 
 def _is_place(pair: Any) -> bool:  # a log id and a place in that log
@@ -349,7 +343,7 @@ def _is_place(pair: Any) -> bool:  # a log id and a place in that log
 class _Check(NamedTuple):
     fields: int
     typed: tuple[tuple[int, _Types], ...]
-    refs: tuple[int, ...]
+    refs: tuple[tuple[int, bool], ...]  # fields that are pointers, and whether they are lists of them
     accepted: set[tuple[type[Any], ...]]  # combinations of types that were found right
 
 
@@ -367,7 +361,7 @@ _OPTIONAL_LIST: _Types = frozenset({list, type(None)})
 _SAID = (_INT, _OPTIONAL_TEXT, _OPTIONAL_TEXT)  # trust, source kind, source id
 
 
-def _shape(cls: type[Any], *types: _Types | None, refs: tuple[int, ...] = ()) -> tuple[type[Any], _Check]:
+def _shape(cls: type[Any], *types: _Types | None, refs: tuple[tuple[int, bool], ...] = ()) -> tuple[type[Any], _Check]:
     typed = tuple((number, allowed) for number, allowed in enumerate(types) if allowed is not None)
     return cls, _Check(len(types), typed, refs, set())
 
@@ -376,13 +370,13 @@ _STATEMENT = _shape(
     Statement,
     *(_TEXT, _TEXT, None, _INT, _OPTIONAL_INT, _OPTIONAL_INT, _OPTIONAL_INT, _OPTIONAL_INT, _INT, *_SAID),
     *(_OPTIONAL_TEXT, _OPTIONAL_LIST, _OPTIONAL_MAP),
-    refs=(13,),
+    refs=((13, True),),
 )
 _SHAPES: Final[dict[int, tuple[type[Any], _Check]]] = {
     **dict.fromkeys((int(kind) for kind in STATEMENTS), _STATEMENT),
-    Kind.RETRACT: _shape(Retract, _LIST, *_SAID, _OPTIONAL_TEXT, _OPTIONAL_MAP, refs=(0,)),
+    Kind.RETRACT: _shape(Retract, _LIST, *_SAID, _OPTIONAL_TEXT, _OPTIONAL_MAP, refs=((0, True),)),
     Kind.WITHDRAW: _shape(Withdraw, _TEXT, *_SAID, _OPTIONAL_MAP),
-    Kind.UNDO: _shape(Undo, _LIST, *_SAID, _OPTIONAL_MAP, refs=(0,)),
+    Kind.UNDO: _shape(Undo, _LIST, *_SAID, _OPTIONAL_MAP, refs=((0, False),)),
     Kind.DEFINE: _shape(Define, _TEXT, _MAP, *_SAID, _OPTIONAL_TEXT, _OPTIONAL_MAP),
     Kind.CLOCK_NOTE: _shape(ClockNote, _BYTES, _INT, _INT, _INT, *_SAID, _OPTIONAL_MAP),
     Kind.FRONTIER: _shape(Frontier, _INT, _INT, _LIST, _OPTIONAL_MAP),

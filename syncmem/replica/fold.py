@@ -28,6 +28,7 @@ from syncmem.model.event import (
     readable,
 )
 from syncmem.model.liveness import Liveness, Relation, denied
+from syncmem.model.predicate import stored
 from syncmem.model.record import BY_DENIAL, BY_REFERENCE, DEAD, DENIED, Record, Role, settled
 from syncmem.model.subjects import mentioned
 from syncmem.model.value import key
@@ -274,7 +275,7 @@ class Fold:
         if found is None:
             return self._catalog.define(scope, predicate, None, 0)
         position, payload = found
-        settings = json.dumps(payload.settings, ensure_ascii=False, sort_keys=True)
+        settings = json.dumps(stored(payload.settings), ensure_ascii=False, sort_keys=True)
         return self._catalog.define(scope, predicate, settings, position)
 
     def definition(

@@ -145,6 +145,8 @@ class References:
             target = self._logs.position(ref)
             if not self._logs.holds(target) or self._logs.ref(target).id != ref.id:
                 continue
+            if self._logs.key_of(target).scope != self._logs.key_of(position).scope:
+                continue
             event = self._logs.event(target)
             if not isinstance(event, Erased) and event.kind in (Kind.CLAIM, Kind.AFFIRM):
                 return target

@@ -15,6 +15,7 @@ from syncmem import labels
 from syncmem.codec import pack_flat
 from syncmem.environment import Environment
 from syncmem.errors import Closed, InvalidInput, PeerError
+from syncmem.model.clock import next_clock
 from syncmem.model.event import SALT_BYTES, Erase, Erased, Event, Frontier, Kind, LogKey, Payload, encode
 from syncmem.model.frame import DEVICE_SCOPE, Frame
 from syncmem.model.plain import TIE_WINDOW
@@ -283,10 +284,8 @@ class Replica:
 
     def _tick(self, earlier: Sequence[Event]) -> int:
         """The next value of the hybrid clock: never behind what was seen, never dragged by a clock far ahead."""
-        now = self.environment.clock.now()
-        seen = [other.clock for other in self.logs.by_no.values() if other.clock <= now + TIE_WINDOW]
-        seen += [event.hlc for event in earlier[-1:]]
-        return max(now, max(seen, default=-1) + 1)
+        before = earlier[-1].hlc if earlier else None
+        return next_clock(self.environment.clock.now(), (log.clock for log in self.logs.by_no.values()), before)
 
     def now(self) -> int:
         """The present: the clock, but never before the last event that this device wrote (unless far ahead)."""

@@ -28,7 +28,7 @@ from syncmem.seal.roster import Roster, epoch_keys
 from syncmem.seal.statements import Statement
 from syncmem.sync import open_mailbox
 from syncmem.sync.driving import drive
-from syncmem.sync.dropping import Dropper
+from syncmem.sync.dropping import Dropper, drop_seed
 from syncmem.sync.incoming import Incoming
 from syncmem.sync.ledger import Ledger
 from syncmem.sync.mailboxes import Known
@@ -314,7 +314,7 @@ class Syncer:
         return Synced(address, key.scope, session.outcomes, error)
 
     def _dropper(self, known: Known, key: EpochKey) -> Dropper:
-        seed = derive(self.vault.seed, labels.DROP + known.id, 32)
+        seed = drop_seed(self.vault.seed, known.id)
         roster = self.vault.roster
         having = [m for m in roster.members if m.live and not m.paper and key.scope in roster.scopes_of(m.device)]
         return Dropper(self.ledger, known, self._writing, write_key=key.write_key, seed=seed, alone=len(having) == 1)
@@ -346,7 +346,10 @@ class Syncer:
             self.ledger.note(known, reported=mark)
 
     def recover(self, phrase: str, address: str, name: str) -> None:
-        """Become a member by the recovery phrase: the paper member lets this device in."""
+        """Become a member by the recovery phrase: the paper member lets this device in.
+
+        It gives the newest keys that it has: who removed all other devices need not have given it his own.
+        """
         paper = paper_seed(phrase)
         mailbox = self.opener(address)
         try:
@@ -357,10 +360,13 @@ class Syncer:
             self.vault.add(statements)
             roster = self.vault.roster
             keys = epoch_keys(roster, paper, public_key(paper))
-            scopes = [scope for scope in roster.scopes if roster.current_epoch(scope)]
-            self.vault.add([building.admission(roster, paper, self.member(name), scopes, self._now, keys)])
+            scopes = {key.scope for key in keys.values()}
+            said = building.admission(roster, paper, self.member(name), scopes, self._now, keys, stale=True)
+            self.vault.add([said])
             for where in {address, *addresses}:
                 self.vault.add_address(where)
+                for key in self.vault.keys.values():  # if that is not the current one, what there is lies here even so
+                    self.ledger.mailbox(where, key)
 
     # -- below --------------------------------------------------------------------------------------
 

@@ -367,6 +367,20 @@ def test_a_cut_that_names_what_nobody_ever_saw_cuts_where_it_says_and_is_lowered
     assert cast.roster().cut(cast.key("tablet"), LOG) == 4
 
 
+def test_whoever_removes_an_accomplice_makes_nothing_believed_that_it_wrote() -> None:
+    """The phone has not heard of the tablet's removal: to it the accomplice is a member, cut at what it has seen."""
+    cast = Cast("phone", "tablet")
+    cast.revoke("laptop", "tablet")
+    cast.admit("tablet", "accomplice")
+    cast.meet("phone", "tablet", "accomplice")
+    cast.revoke("phone", "accomplice", [(LOG, 50, HEAD)])
+    assert cast.roster("phone").cut(cast.key("accomplice"), LOG) == 50
+    assert cast.roster().cut(cast.key("accomplice"), LOG) == 0
+    cast.meet()
+    cast.adopt("phone", LOG, 3)
+    assert cast.roster().cut(cast.key("accomplice"), LOG) == 3, "who wants it says so"
+
+
 # -- floods -------------------------------------------------------------------------------------------
 
 
