@@ -6,9 +6,9 @@ beliefs whatever order its events arrived in.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from syncmem.background import BackgroundSync
 from syncmem.environment import Environment, ManualClock
 from syncmem.errors import (
     BadSignature,
@@ -40,6 +40,7 @@ from syncmem.errors import (
     WrongKey,
 )
 from syncmem.files import restore
+from syncmem.joining import Invitation
 from syncmem.meeting import DeviceInfo
 from syncmem.memory import Memory
 from syncmem.model.predicate import Predicate
@@ -59,13 +60,13 @@ from syncmem.results import (
     Source,
     Timeline,
 )
-from syncmem.standing import DeviceStatus, ErasureStatus, MailboxStatus, MailboxSync, SlotChange, Status, SyncReport
 from syncmem.statements import TRUST_TIERS, UNDATED
-from syncmem.syncing import Invitation
 from syncmem.watch import Subscription
 
 if TYPE_CHECKING:
     from syncmem.aio import AsyncMemory
+    from syncmem.background import BackgroundSync
+    from syncmem.standing import DeviceStatus, ErasureStatus, MailboxStatus, MailboxSync, SlotChange, Status, SyncReport
 
 __version__ = "0.1.0"
 
@@ -74,6 +75,7 @@ __all__ = [
     "TRUST_TIERS",
     "UNDATED",
     "AsyncMemory",
+    "BackgroundSync",
     "BadSignature",
     "Belief",
     "BrokenChain",
@@ -84,12 +86,11 @@ __all__ = [
     "Decision",
     "DeviceInfo",
     "DeviceStatus",
-    "BackgroundSync",
-    "ErasureStatus",
     "DiskFull",
     "Doctor",
     "Environment",
     "ErasureReport",
+    "ErasureStatus",
     "Explanation",
     "FileError",
     "Forked",
@@ -133,10 +134,18 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """AsyncMemory is loaded when it is first used: asyncio is slow to import."""
-    if name == "AsyncMemory":
-        from syncmem.aio import AsyncMemory
+_LATE = {
+    "AsyncMemory": "syncmem.aio",  # asyncio is slow to import
+    "BackgroundSync": "syncmem.background",
+    **dict.fromkeys(
+        ("DeviceStatus", "ErasureStatus", "MailboxStatus", "MailboxSync", "SlotChange", "Status", "SyncReport"),
+        "syncmem.standing",
+    ),
+}
 
-        return AsyncMemory
+
+def __getattr__(name: str) -> Any:
+    """What few programs need is loaded when it is first used."""
+    if name in _LATE:
+        return getattr(import_module(_LATE[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,10 +9,12 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from syncmem.errors import Busy, Closed, Revoked, SyncmemError
-from syncmem.standing import SyncReport
+
+if TYPE_CHECKING:
+    from syncmem.standing import SyncReport
 
 BATCH_SECONDS: Final = 2.0  # what is written within it goes out together
 WAIT_SECONDS_MAX: Final = 900.0  # between tries, where nothing works

@@ -16,10 +16,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from datetime import tzinfo
+from typing import TYPE_CHECKING
 
 from syncmem.asking import Asking
-from syncmem.background import BackgroundSync
-from syncmem.codec import unpack
+from syncmem.codec import unpack_own
 from syncmem.doctor import examine
 from syncmem.environment import Environment
 from syncmem.errors import InvalidInput
@@ -28,10 +28,13 @@ from syncmem.meeting import Meeting, Progress
 from syncmem.model.frame import Frame
 from syncmem.replica.connection import WAIT_SECONDS
 from syncmem.results import Doctor, MergeReport, Notice
-from syncmem.standing import SyncReport
 from syncmem.syncing import Syncing
 from syncmem.taking_back import TakingBack
 from syncmem.watch import Listener, Subscription, Watch
+
+if TYPE_CHECKING:
+    from syncmem.background import BackgroundSync
+    from syncmem.standing import SyncReport
 
 
 class Memory(TakingBack, Forgetting, Asking, Meeting, Syncing):
@@ -101,6 +104,8 @@ class Memory(TakingBack, Forgetting, Asking, Meeting, Syncing):
 
         ``on_report`` gets the :class:`~syncmem.standing.SyncReport` of each sync, on the syncer's thread.
         """
+        from syncmem.background import BackgroundSync
+
         if every_seconds <= 0:
             raise InvalidInput("every_seconds is the time between syncs; pass a positive number")
         syncing = BackgroundSync(lambda: self.sync(*mailboxes), every_seconds, on_report)
@@ -134,6 +139,6 @@ class Memory(TakingBack, Forgetting, Asking, Meeting, Syncing):
             sql = "SELECT n, touched FROM transactions WHERE n > ? ORDER BY n"
             for number, touched in self._replica.db.execute(sql, (n,)).fetchall():
                 n = number
-                slots = map(self._replica.catalog.known, unpack(touched, bytes_max=2**30))
+                slots = map(self._replica.catalog.known, unpack_own(touched))
                 notices += [Notice(s.scope, s.entity, s.predicate, number) for s in slots if s is not None]
         return n, notices

@@ -161,6 +161,7 @@ class Status:
         in_sync: nothing is pending, refused or in trouble, and every other device seen in the last 30 days is verified.
         waiting_for: the names of live devices that are not verified; ``unseen``: those not heard of for 30 days.
         erasures: those that not every device and mailbox has followed yet.
+        scrub_pending: traces of what was erased may be left in the file, because another program reads an old view.
     """
 
     vault: str | None
@@ -173,6 +174,7 @@ class Status:
     waiting_for: tuple[str, ...]
     unseen: tuple[str, ...]
     erasures: tuple[ErasureStatus, ...] = ()
+    scrub_pending: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, tzinfo
 from typing import Any, Final
 
@@ -43,10 +43,6 @@ class Words:
     reason: str | None
     zone: str | tzinfo | None
     mentions: tuple[str, ...] = ()
-
-    def mentioning(self, entities: Iterable[str]) -> Words:
-        """The same, about a statement that speaks of other entities too."""
-        return replace(self, mentions=_mentions(entities))
 
     @property
     def extra(self) -> dict[str, Any]:

@@ -1,259 +1,26 @@
-"""Being one of several devices: the vault, invitations, sync, status. All of it over a blind mailbox.
-
-Rule: what syncs is loaded when it is first needed; a memory that is only read and written never does.
-"""
+"""Being one of several devices: their care, sync, status. All of it over a blind mailbox."""
 
 from __future__ import annotations
 
-import os
-import platform
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext, suppress
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Self, Unpack
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
 
-from syncmem import files, statements
-from syncmem.errors import Busy, InvalidInput, NotFound, Revoked, SyncmemError, Unreachable, Wiped
-from syncmem.opened import Opened, Opening
+from syncmem import files
+from syncmem.errors import Busy, InvalidInput, NotFound, Revoked, SyncmemError, Wiped
+from syncmem.joining import Joining
 from syncmem.private import FILE_MODE
-from syncmem.replica.catalog import VAULT, Slot
+from syncmem.replica.catalog import Slot
 from syncmem.replica.driver import MEMORY
 from syncmem.replica.rectangles import Change
-from syncmem.standing import ErasureStatus, MailboxSync, SlotChange, Status, SyncReport
 
 if TYPE_CHECKING:
-    from syncmem.seal.bodies import Member
-    from syncmem.sync.pairing import Code, Meeting
-    from syncmem.sync.syncer import Synced, Syncer
-
-INVITATION_SECONDS: Final = 600.0  # how long an invitation is waited for
-JOIN_SECONDS: Final = 120.0
-_POLL_SECONDS: Final = 0.5
-
-Approve = Callable[[str], bool]
+    from syncmem.standing import ErasureStatus, SlotChange, Status, SyncReport
+    from syncmem.sync.syncer import Synced
 
 
-@dataclass(frozen=True)
-class Invitation:
-    """A code for one new device.
-
-    Attributes:
-        code: to be scanned, pasted or typed on the new device; whoever has it can ask to be let in, once.
-        scopes: what the new device will get.
-    """
-
-    code: str
-    scopes: tuple[str, ...]
-    _owner: Syncing
-    _parsed: Code
-
-    def qr(self) -> str:
-        """The code as a QR picture of text, for a terminal."""
-        import io
-
-        import segno
-
-        picture = io.StringIO()
-        segno.make(self.code, error="l").terminal(picture, compact=True)
-        return picture.getvalue()
-
-    def accept(self, approve: Approve) -> str | None:
-        """Let in who asks, if ``approve`` (given its name) says yes; its name, or None while nobody asks.
-
-        Raises:
-            InvalidInput: it was not approved.
-        """
-        return self._owner._accept(self, approve)
-
-    def wait(self, approve: Approve, seconds: float = INVITATION_SECONDS) -> str:
-        """As :meth:`accept`, once somebody asks.
-
-        Raises:
-            NotFound: nobody did, in this time.
-        """
-        clock = self._owner._environment.clock
-        deadline = clock.elapsed() + seconds
-        while clock.elapsed() < deadline:
-            with suppress(Unreachable):
-                name = self.accept(approve)
-                if name is not None:
-                    return name
-            clock.sleep(_POLL_SECONDS)
-        raise NotFound("nobody used the code in time; show a new one with 'syncmem invite'")
-
-
-class Syncing(Opened):
-    """create_vault, invite, join, recover, sync, status, and the care of devices."""
-
-    def __init__(self, path: str | os.PathLike[str], **options: Any) -> None:
-        super().__init__(path, **options)
-        self._replica.govern(lambda key: self._syncer.vault.cut_of(key))
-        self._replica.subjects_named_by(lambda scope: self._syncer.vault.subject_key(scope))
-
-    @cached_property
-    def _syncer(self) -> Syncer:
-        from syncmem.sync import open_mailbox
-        from syncmem.sync.syncer import Syncer
-
-        return Syncer(self._replica, self._lock, self._environment.open_mailbox or open_mailbox)
-
-    # -- the vault ----------------------------------------------------------------------------------
-
-    def create_vault(self, name: str | None = None) -> str:
-        """Make a vault with this device as its first; the recovery phrase of 24 words.
-
-        The phrase is shown once and stored nowhere: whoever has it is a member of the vault, and it is the
-        only way back when all devices are lost.
-        """
-        return self._syncer.create(self._device_name(name))
-
-    def add_mailbox(self, address: str) -> None:
-        """Sync through this address as well: "folder:PATH" or "https://HOST"."""
-        self._syncer.opener(address).close()
-        with self._lock, self._replica.transaction():
-            self._syncer.vault.add_address(address)
-
-    def remove_mailbox(self, address: str) -> None:
-        """Sync through this address no more; what lies there stays."""
-        with self._lock, self._replica.transaction():
-            self._syncer.vault.drop_address(address)
-
-    def share(self, scope: str) -> None:
-        """Give a scope a key and a mailbox of its own, so that it can be shared with chosen devices."""
-        self._syncer.share(statements.name("scope", scope))
-
-    # -- new devices --------------------------------------------------------------------------------
-
-    def invite(self, mailbox: str | None = None, *, scopes: Iterable[str] = ()) -> Invitation:
-        """A code with which one new device can ask to be let in.
-
-        Args:
-            mailbox: where both meet, also later to sync; None: the one already in use.
-            scopes: what the device gets beside the scope "vault".
-
-        Raises:
-            InvalidInput: there is no vault yet, or no mailbox.
-        """
-        from syncmem.sync.pairing import Code
-
-        with self._looking():
-            addresses = self._syncer.vault.addresses
-            _ = self._syncer.vault.roster
-        address = mailbox or next(iter(addresses), None)
-        if address is None:
-            raise InvalidInput("no mailbox is known; pass one: invite('folder:PATH') or invite('https://HOST')")
-        if address not in addresses:
-            self.add_mailbox(address)
-        for scope in scopes:
-            self.share(scope)
-        code = Code(self._environment.randomness(16), address)
-        return Invitation(str(code), (VAULT, *scopes), self, code)
-
-    def _accept(self, invitation: Invitation, approve: Approve) -> str | None:
-        from syncmem.sync.pairing import Meeting
-
-        mailbox = self._syncer.opener(invitation._parsed.address)
-        try:
-            meeting = Meeting(invitation._parsed, mailbox, self._environment.randomness)
-            member = meeting.asking()
-            if member is None:
-                return None
-            with self._looking():
-                stranger = self._syncer.vault.roster.member(member.device) is None
-            if stranger:
-                if not approve(member.name):
-                    raise InvalidInput(f"{member.name!r} was not let in; show a new code for another device")
-                self._syncer.admit(member, invitation.scopes)
-            self._answer(meeting, member)
-            return member.name
-        finally:
-            mailbox.close()
-
-    def _answer(self, meeting: Meeting, member: Member) -> None:
-        with self._looking():
-            vault = self._syncer.vault
-            addresses, known = vault.addresses, vault.roster.statements_in_order()
-        meeting.admit(member, addresses, known)
-
-    @classmethod
-    def join(
-        cls,
-        path: str | os.PathLike[str],
-        code: str,
-        *,
-        name: str | None = None,
-        mailbox: str | None = None,
-        wait_seconds: float = JOIN_SECONDS,
-        **opening: Unpack[Opening],
-    ) -> Self:
-        """Ask to be let into the vault whose device shows a code, and wait until it does.
-
-        Args:
-            name: what people call this device; None: its host name.
-            mailbox: the same mailbox under the name it has here (a shared folder lies elsewhere on each device).
-            opening: how the file is opened, as for :class:`~syncmem.Memory` (``key``, ``keyring``, ``zone`` ...).
-
-        Raises:
-            InvalidInput: the code is wrong. NotFound: nobody let this device in, in time; the same call goes on.
-        """
-        from syncmem.sync.pairing import Code
-
-        parsed = Code.parse(code)
-        memory = cls(path, **opening)
-        try:
-            memory._join(parsed, mailbox or parsed.address, name, wait_seconds)
-        except BaseException:
-            memory.close()
-            raise
-        return memory
-
-    def _join(self, code: Code, address: str, name: str | None, seconds: float) -> None:
-        from syncmem.sync.pairing import Meeting
-
-        with self._lock:
-            if self._syncer.vault.exists:
-                raise InvalidInput("this memory belongs to a vault already; join with another file")
-            seed = self._syncer.vault.seed
-        mailbox = self._syncer.opener(address)
-        try:
-            meeting = Meeting(code, mailbox, self._environment.randomness)
-            meeting.ask(seed, self._device_name(name))
-            clock = self._environment.clock
-            deadline = clock.elapsed() + seconds
-            while (admission := meeting.answered(seed)) is None:
-                if clock.elapsed() >= deadline:
-                    raise NotFound("nobody has let this device in yet; accept it on the other one, then join again")
-                clock.sleep(_POLL_SECONDS)
-        finally:
-            mailbox.close()
-        where = [address if known == code.address else known for known in admission.addresses]
-        self._syncer.enter(where or [address], admission.statements)
-
-    @classmethod
-    def recover(
-        cls,
-        path: str | os.PathLike[str],
-        phrase: str,
-        mailbox: str,
-        *,
-        name: str | None = None,
-        **opening: Unpack[Opening],
-    ) -> Self:
-        """Come back with nothing but the recovery phrase and the address of a mailbox; then sync().
-
-        The file is opened as for :class:`~syncmem.Memory` (``key``, ``keyring``, ``zone`` ...).
-
-        Raises:
-            InvalidInput: the phrase is wrong (the message says which word). NotFound: it is of another vault.
-        """
-        memory = cls(path, **opening)
-        try:
-            memory._syncer.recover(phrase, mailbox, memory._device_name(name))
-        except BaseException:
-            memory.close()
-            raise
-        return memory
+class Syncing(Joining):
+    """The care of devices, sync, status, erasures."""
 
     # -- devices ------------------------------------------------------------------------------------
 
@@ -298,9 +65,6 @@ class Syncing(Opened):
             raise InvalidInput(f"several devices are called {device!r}; name one by its id")
         return found[0]
 
-    def _device_name(self, name: str | None) -> str:
-        return statements.name("device name", name or platform.node() or "device")
-
     # -- sync ---------------------------------------------------------------------------------------
 
     def sync(self, *mailboxes: str) -> SyncReport:
@@ -341,11 +105,13 @@ class Syncing(Opened):
 
     def status(self) -> Status:
         """What is verified, pending, held or refused; see :class:`~syncmem.standing.Status`."""
+        from syncmem.standing import Status
         from syncmem.sync.standing import Standings
 
         with self._lock, self._replica.transaction():
             if not self._syncer.vault.exists:
-                return Status(None, None, False, 0, {}, (), (), (), ())
+                pending = self._replica.scrubber.state is not None
+                return Status(None, None, False, 0, {}, (), (), (), (), scrub_pending=pending)
             return Standings(self._syncer).status()
 
     def erasures(self) -> list[ErasureStatus]:
@@ -367,6 +133,8 @@ class Syncing(Opened):
             raise Busy("another process of this device is syncing; its result serves this one too") from error
 
     def _report(self, results: Sequence[Synced]) -> SyncReport:
+        from syncmem.standing import MailboxSync, SyncReport
+
         parts = tuple(
             MailboxSync(
                 address=one.address,
@@ -395,6 +163,8 @@ class Syncing(Opened):
                 yield slot, change
 
     def _slot_change(self, slot: Slot, change: Change) -> SlotChange:
+        from syncmem.standing import SlotChange
+
         closed = tuple(self._telling.change(rectangle) for rectangle in change.removed)
         opened = tuple(self._telling.change(rectangle) for rectangle in change.added)
         return SlotChange(slot.scope, slot.entity, slot.predicate, closed, opened)

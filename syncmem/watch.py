@@ -8,7 +8,6 @@ looks only while somebody is subscribed; writes of this process wake it at once,
 from __future__ import annotations
 
 import contextlib
-import logging
 import threading
 from collections.abc import Callable
 from typing import Final
@@ -17,7 +16,6 @@ from syncmem.errors import SyncmemError
 from syncmem.results import Notice
 
 POLL_SECONDS: Final = 0.25
-_LOGGER: Final = logging.getLogger("syncmem")
 Listener = Callable[[Notice], None]
 
 
@@ -108,4 +106,6 @@ class Watch:
                 try:
                     subscription.callback(notice)
                 except Exception:  # one listener's error is its own
-                    _LOGGER.exception("a subscriber failed on %s", notice)
+                    import logging  # slow to import, and seldom needed
+
+                    logging.getLogger("syncmem").exception("a subscriber failed on %s", notice)

@@ -85,9 +85,10 @@ class Writing(Opened):
         Raises:
             InvalidInput: the value cannot be stored, the times make no sense, a date lacks its zone, ...
         """
+        about = {"mentions": mentions, "zone": zone}
         said = self._words(
-            scope=scope, trust=trust, source=source, observed_at=observed_at, batch=batch, reason=reason, zone=zone
-        ).mentioning(mentions)
+            scope=scope, trust=trust, source=source, observed_at=observed_at, batch=batch, reason=reason, **about
+        )
         bounds = Bounds(since, changed_on, until, valid_to, then, expires_at, ttl, stale_after, stale_trust)
         return self._claim(entity, predicate, value, said, bounds, affirm)
 

@@ -35,12 +35,13 @@ DEFINITIONS = "(definitions)"
 STATEMENTS = ("assert", "affirm", "end", "deny")
 ALL = ("assert",) * 10 + ("affirm", "end") * 3 + ("deny", "retract", "undo") * 2 + ("retract_batch",)
 MIXED_TRUST = (1, 2, 3)
-MOODS = (  # operations, tiers of trust, percent of open claims that lapse or age: each finds other bugs
-    (ALL, (2, 2, 2, 1, 3), 15),
-    (ALL, (2, 2, 2, 1, 3), 15),
-    (("assert",), MIXED_TRUST, 50),
-    (("assert",) * 3 + ("end",), MIXED_TRUST, 5),
-    (("assert",) * 3 + ("affirm",), (2,), 0),
+MOODS = (  # operations, tiers of trust, percent of claims that lapse or age, or are bounded: each finds other bugs
+    (ALL, (2, 2, 2, 1, 3), 15, 35),
+    (ALL, (2, 2, 2, 1, 3), 15, 35),
+    (("assert",), MIXED_TRUST, 50, 35),
+    (("assert",) * 3 + ("end",), MIXED_TRUST, 5, 35),
+    (("assert",) * 3 + ("affirm",), (2,), 0, 35),
+    (("assert",) * 9 + ("affirm",), (2,), 0, 0),  # plain claims, one after the other
 )
 
 Row = list[Any]  # [from, to (infinite: no end), value, contested, id of the event that wins at from]
@@ -124,6 +125,11 @@ TRICKY: dict[str, History] = {
         {"op": "retract", "target": "a1", "batch": "p"},
         {"op": "retract_batch", "batch": "p"},
     ),
+    "what arrives late of a withdrawn batch": _claims(
+        {"value": "A", "batch": "p"},
+        {"op": "retract_batch", "batch": "p"},
+        {"value": "B", "batch": "p"},
+    ),
     "ends of a state that reach over each other": _claims(
         {"op": "end", "value": "A", "at": 3, "observed_at": 30, "trust": 1},
         {"op": "end", "value": "A", "at": 4, "observed_at": 20, "trust": 3},
@@ -182,6 +188,7 @@ class _Making:
     operations: Sequence[str]
     trusts: Sequence[int]
     ageing: int
+    bounded: int
     named_ends: bool
     made: list[Event] = field(default_factory=list)
 
@@ -231,7 +238,7 @@ class _Making:
         often = 100 if event["op"] == "assert" else 20
         if event["mode"] == "change" or _chance(random, often // 2):
             event["valid_from"] = self._time()
-        if _chance(random, often * 35 // 100):
+        if _chance(random, often * self.bounded // 100):
             event["mode"] = "state"
             event["on_end"] = random.choice(("resume", "vacate", None))
             for name in random.choice((("valid_to",), ("valid_to",), ("expires_at",), ("valid_to", "expires_at"))):
@@ -241,7 +248,7 @@ class _Making:
             event["ttl"] = random.randint(1, 8)
         if _chance(random, often * self.ageing // 100):
             event["stale_after"], event["stale_trust"] = random.randint(1, 8), random.choice((0, 1, 2))
-        if self.made and _chance(random, often // 10):
+        if self.made and self.bounded and _chance(random, often // 10):
             event["corrects"] = [random.choice(self.made)["id"]]
 
     def _time(self) -> int:
@@ -258,7 +265,7 @@ def _chance(random: Random, percent: int) -> bool:
 
 def one_more(random: Random, history: History, operations: Sequence[str] = STATEMENTS, **settled: Any) -> Event:
     """One more event for a history, of a device of its own."""
-    making = _Making(random, "z", ["A", "B", "C", NONE], 40, operations, MIXED_TRUST, 15, False, [*history.events])
+    making = _Making(random, "z", ["A", "B", "C", NONE], 40, operations, MIXED_TRUST, 15, 35, False, [*history.events])
     return {**making.event(), "batch": None, **settled}
 
 

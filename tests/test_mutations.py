@@ -40,8 +40,8 @@ BUGS = (
     Bug(
         "a change is anchored like a state",
         "model/record.py",
-        "if role == Role.TEMPORARY:\n        anchor = observed_at\n    elif said.form == Form.CHANGE",
-        "if role == Role.TEMPORARY:\n        anchor = observed_at\n    elif False and said.form == Form.CHANGE",
+        "if role == _TEMPORARY:\n        anchor = observed_at\n    elif said.form == _CHANGE",
+        "if role == _TEMPORARY:\n        anchor = observed_at\n    elif False and said.form == _CHANGE",
     ),
     Bug(
         "the ray of a period is as strong as the period",
@@ -90,6 +90,24 @@ BUGS = (
         "model/sweep.py",
         "self._end(period_end(period))",
         "pass",
+    ),
+    Bug(
+        "two devices that speak at once are not contested",
+        "model/plain.py",
+        "abs(observed_at - best[1]) <= TIE_WINDOW",
+        "abs(observed_at - best[1]) < 0",
+    ),
+    Bug(
+        "whoever speaks later outranks more trust",
+        "model/plain.py",
+        "if trust != trusted or (",
+        "if (",
+    ),
+    Bug(
+        "what is dead or contested is folded as if it were plain",
+        "model/plain.py",
+        "flags & _NOT_PLAIN",
+        "flags & 0",
     ),
     Bug(
         "an undo cannot be undone",
@@ -150,6 +168,12 @@ BUGS = (
         "replica/rectangles.py",
         "UPDATE beliefs SET known_to = ?4",
         "UPDATE beliefs SET known_to = ?4 - 1 + (known_from = ?4 - 1)",
+    ),
+    Bug(
+        "a belief that begins anew with its own value is parted there",
+        "replica/rectangles.py",
+        "while first and now[first - 1][3] == now[first][3]:",
+        "while False:",
     ),
     Bug(
         "a definition that arrives late changes nothing",

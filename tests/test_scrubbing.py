@@ -30,6 +30,18 @@ def test_what_another_process_erases_while_one_scrubs_is_scrubbed_too(tmp_path: 
     other.close()
 
 
+def test_status_tells_while_a_reader_holds_up_the_scrubbing(tmp_path: Path) -> None:
+    with Memory(tmp_path / "a.db") as memory, Memory(tmp_path / "a.db") as reader:
+        memory.remember("ana", "home", "Lisbon")
+        reader._replica.db.raw.execute("BEGIN")
+        reader._replica.db.raw.execute("SELECT * FROM slots").fetchall()
+        assert not memory.erase("ana").scrubbed
+        assert memory.status().scrub_pending
+        reader._replica.db.raw.execute("COMMIT")
+        assert memory.scrub()
+        assert not memory.status().scrub_pending
+
+
 def test_a_backup_taken_before_the_file_is_scrubbed_holds_no_trace(tmp_path: Path) -> None:
     with Memory(tmp_path / "a.db") as memory:
         memory.remember("ana", "home", "Lisbon")

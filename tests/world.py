@@ -72,7 +72,10 @@ class Writer:
         return self._covers.setdefault(block, salt.whole(sha256(b"%d" % block + self.key.device).digest()))
 
     def write(self, kind: Kind, payload: Payload, hlc: int) -> Ref:
-        event = Event(int(kind), hlc, encode(payload))
+        return self.write_event(Event(int(kind), hlc, encode(payload)))
+
+    def write_event(self, event: Event) -> Ref:
+        """As :meth:`write`, whatever the payload is."""
         self.events.append(event)
         seq = len(self.events)
         value = salt.salt(self.cover(seq), seq % salt.BLOCK_EVENTS)

@@ -254,6 +254,8 @@ def _status_text(found: Status) -> str:
         lines += [f"  {one.trouble}"] if one.trouble else []
         lines += [f"  {name}: {why}" for name, why in one.refused]
     lines += [_erasure_line(erasure) for erasure in found.erasures]
+    if found.scrub_pending:
+        lines.append("Scrub pending: another program reads an old view of the file; end it, then run 'syncmem scrub'.")
     return "\n".join([*lines, *map(_device_line, found.devices)])
 
 

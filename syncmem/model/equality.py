@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import Any, Final
 from unicodedata import normalize
 
-from syncmem.codec import pack, unpack
+from syncmem.codec import pack, unpack_own
 from syncmem.errors import InvalidInput
 from syncmem.model.instant import Moment, iso, parse
 
@@ -112,7 +112,7 @@ def _moment(text: str, zone: tzinfo | None) -> Moment | None:
 
 
 def _opened(data: bytes) -> Any:
-    return unpack(data, bytes_max=len(data))  # its length was checked when it came in; a key may be longer
+    return unpack_own(data)  # it was checked when it came in; a key may be longer
 
 
 _KEYS: Final[dict[Equality, Callable[[bytes], bytes]]] = {

@@ -18,7 +18,7 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 from syncmem import labels
-from syncmem.codec import EVENT_BYTES_MAX, pack, pack_flat, unpack
+from syncmem.codec import EVENT_BYTES_MAX, FLAT, is_canonical, pack, pack_flat, unpack_outer
 from syncmem.errors import InvalidInput, NotCanonical
 from syncmem.model.instant import EARLIEST, LATEST
 from syncmem.model.value import TEXT_BYTES_MAX
@@ -258,26 +258,32 @@ def decode(kind: int, payload: bytes) -> Payload | None:
     if shape is None:
         return None
     cls, check = shape
-    fields = unpack(payload)
-    if type(fields) is not list or len(fields) < check.fields:
-        raise NotCanonical(f"a payload of kind {kind} has at least {check.fields} fields; ask the sender to check it")
-    del fields[check.fields :]
-    types = tuple(map(type, fields))
+    if len(payload) > EVENT_BYTES_MAX:
+        raise NotCanonical(f"a payload of {len(payload)} bytes is too long; ask the sender to check it")
+    fields = unpack_outer(payload)
+    types = tuple(map(type, fields)) if type(fields) is list else ()
     if types not in check.accepted:
-        _check_types(kind, types, check)
+        _check_types(kind, fields, types, check)
+    if len(fields) > check.fields:
+        del fields[check.fields :]
     for number, several in check.refs:
         fields[number] = _refs(fields[number]) if several else _ref(fields[number])
-    decoded: Payload = cls(*fields)
+    decoded: Payload = cls._make(fields)
     _check_ranges(decoded)
     return decoded
 
 
-def _check_types(kind: int, types: tuple[type[Any], ...], check: _Check) -> None:
-    """Refuse wrong types; right ones are remembered, so that each combination is looked at once."""
+def _check_types(kind: int, fields: Any, types: tuple[type[Any], ...], check: _Check) -> None:
+    """Refuse wrong types; right ones without containers are remembered, so that each combination is looked at once."""
+    if not is_canonical(fields):
+        raise NotCanonical("a second encoding of the same value; ask the sender for canonical bytes")
+    if len(types) < check.fields:
+        raise NotCanonical(f"a payload of kind {kind} has at least {check.fields} fields; ask the sender to check it")
     for number, allowed in check.typed:
         if types[number] not in allowed:
             raise NotCanonical(f"field {number} of a payload of kind {kind} has a wrong type; ask the sender to check")
-    check.accepted.add(types)
+    if FLAT.issuperset(types):
+        check.accepted.add(types)
 
 
 def _refs(value: list[Any] | None) -> list[Ref] | None:
@@ -296,17 +302,21 @@ def _check_ranges(payload: Payload) -> None:
         _check_frontier(payload)
         return
     if isinstance(payload, Statement):
-        if not payload.entity or not payload.predicate:
+        entity, predicate, value, _, observed_at, start, latest, stop, *_ = payload
+        if not entity or not predicate:
             raise NotCanonical("a statement names an entity and a predicate; ask the sender to check it")
-        for time in payload[4:8]:
+        for time in (observed_at, start, latest, stop):
             if time is not None and not EARLIEST <= time <= LATEST:
                 raise NotCanonical("a stated time is out of range; ask the sender to check it")
-        _check_value(payload.value)
-    if isinstance(payload, ClockNote):
+        if type(value) is not str or len(value) > TEXT_BYTES_MAX // 4:
+            _check_value(value)
+    elif isinstance(payload, Define):
+        _check_value(payload.settings)
+    elif isinstance(payload, ClockNote):
         placed = all(0 <= place <= SEQ_MAX for place in (payload.first, payload.last))
         if len(payload.log) != ID_BYTES or not placed or abs(payload.offset) > LATEST:
             raise NotCanonical("a clock note names a log, places and an offset; ask the sender to check it")
-    if isinstance(payload, Erase):
+    elif isinstance(payload, Erase):
         keyed = payload.salt is None or len(payload.salt) == SALT_BYTES
         if not keyed or not all(type(name) is bytes and len(name) == ID_BYTES for name in payload.names):
             raise NotCanonical("an erasure lists names of 16 bytes, with a salt of 32; ask the sender to check it")
@@ -314,10 +324,7 @@ def _check_ranges(payload: Payload) -> None:
         raise NotCanonical("a trust is out of range; ask the sender to check it")
 
 
-def _check_value(value: Any) -> None:
-    """Refuse a value that no claim can hold."""
-    if type(value) is str and len(value) <= TEXT_BYTES_MAX // 4:
-        return
+def _check_value(value: Any) -> None:  # refuses what no claim can hold
     if value is not None and type(value) not in (int, bool):
         try:
             value_of_bytes(pack(value))

@@ -201,7 +201,7 @@ def to_datetime(instant: int) -> datetime | None:
         return None
     if not EARLIEST <= instant <= LATEST:
         raise InvalidInput(f"{instant} is no instant of the years 1 to 9999; pass microseconds since 1970 in UTC")
-    return _EPOCH + timedelta(microseconds=instant)
+    return _EPOCH + timedelta(0, 0, instant)
 
 
 def shown(instant: int) -> datetime | None:

@@ -98,7 +98,7 @@ class Record(NamedTuple):
 STORED_FIELDS: Final = 12
 
 
-def settled(position: int, kind: int, said: Statement, hlc: int, log: bytes) -> list[Any]:
+def settled(position: int, kind: int, said: Statement, hlc: int) -> list[Any]:
     """The stored fields of a statement's record, but for value and source (filled in by the caller).
 
     ``hlc`` is the writer's clock, corrected for known clock errors.
@@ -107,33 +107,39 @@ def settled(position: int, kind: int, said: Statement, hlc: int, log: bytes) -> 
     start = observed_at if said.start is None else said.start
     late = start if said.start_latest is None else max(start, min(said.start_latest, observed_at))
     role = _role(kind, said)
-    flags = AFFIRM if kind == Kind.AFFIRM else 0
-    if role == Role.TEMPORARY:
+    flags = AFFIRM if kind == _AFFIRM else 0
+    if role == _TEMPORARY:
         anchor = observed_at
-    elif said.form == Form.CHANGE and role != Role.PERIOD:
+    elif said.form == _CHANGE and role != _PERIOD:
         anchor = late
     else:
         anchor = max(late, observed_at)
-    stop = said.stop if role in (Role.PERIOD, Role.TEMPORARY) and said.stop is not None else FOREVER
+    stop = said.stop if said.stop is not None and _OPEN < role <= _TEMPORARY else FOREVER
     aging = None
-    if role == Role.OPEN:
-        if said.form == Form.STATE and said.start is None:
+    if role == _OPEN:
+        if said.form == _STATE and said.start is None:
             flags |= PLAIN
-        extra = said.extra or {}
-        stop = _after(anchor, extra.get("ttl"))
-        if "stale_after" in extra:
-            aging = [_after(anchor, extra["stale_after"]), min(said.trust, _trust(extra.get("stale_trust")))]
+        if extra := said.extra:
+            stop = _after(anchor, extra.get("ttl"))
+            if "stale_after" in extra:
+                aging = [_after(anchor, extra["stale_after"]), min(said.trust, _trust(extra.get("stale_trust")))]
     return [position, role, flags, b"", said.trust, start, anchor, stop, observed_at, hlc, 0, aging]
 
 
-def _role(kind: int, said: Statement) -> Role:
-    if kind == Kind.END:
-        return Role.END_CHANGE if said.form == Form.CHANGE else Role.END_STATE
-    if kind == Kind.DENY:
+def _role(kind: int, said: Statement) -> int:
+    if kind == _END:
+        return Role.END_CHANGE if said.form == _CHANGE else Role.END_STATE
+    if kind == _DENY:
         return Role.DENY
     if said.stop is None:
-        return Role.OPEN
-    return Role.TEMPORARY if said.then == Then.RESUME else Role.PERIOD
+        return _OPEN
+    return _TEMPORARY if said.then == Then.RESUME else _PERIOD
+
+
+# The same numbers outside their enumerations, where every statement is looked at: those take longer to look up.
+_AFFIRM, _END, _DENY = int(Kind.AFFIRM), int(Kind.END), int(Kind.DENY)
+_STATE, _CHANGE = int(Form.STATE), int(Form.CHANGE)
+_OPEN, _PERIOD, _TEMPORARY = int(Role.OPEN), int(Role.PERIOD), int(Role.TEMPORARY)
 
 
 def _after(anchor: int, duration: Any) -> int:

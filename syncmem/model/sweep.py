@@ -20,11 +20,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from syncmem.model.instant import BEGINNING, FOREVER
+from syncmem.model.plain import TIE_WINDOW, winners
 from syncmem.model.record import AFFIRM, DISPUTED, DOUBTED, PLAIN, Order, Record, Role, ends, period_end
 
 FOLD_VERSION: Final = 1
 _CONTRADICTED: Final = DISPUTED | DOUBTED
-TIE_WINDOW: Final = 5 * 60 * 1_000_000  # microseconds; two devices that speak so close contradict each other
 
 
 class Segment(NamedTuple):
@@ -146,53 +146,33 @@ def sweep(
 
 
 def _sweep_plain(records: list[Record], carry: Carry, begin: int, until: int) -> tuple[list[Segment], Carry] | None:
-    """The fold of open claims of one trust: the greatest rank so far wins; None where more is at stake.
-
-    Most timelines are like this, and their memory is the winner alone: nothing ends by itself, and whoever
-    is closed by an untied ray never returns.
-    """
-    held = _plain_carry(carry)
-    if held is None or (carry.active and not held):
+    """The fold of plain claims (see :mod:`syncmem.model.plain`), whose memory is the winner alone."""
+    held = None if carry == EMPTY else _plain_carry(carry)
+    won = None if held is None and carry != EMPTY else winners(records, held)
+    if won is None:
         return None
-    winner, rank = held or (None, ())
-    segments = [Segment(begin, winner, winner.trust, False)] if winner is not None else []
-    last = None
-    for record in records:
-        start = record.start
-        if record.role or record.stop != FOREVER or record.aging or record.flags & _CONTRADICTED or start == last:
-            return None
-        last = start
-        challenge = record.rank
-        if winner is not None:
-            near = abs(record.observed_at - winner.observed_at) <= TIE_WINDOW
-            if record.trust != winner.trust or (near and record.device != winner.device):
-                return None
-            if challenge < rank:
-                continue
-            if segments[-1].start == start:
-                segments.pop()
-        winner, rank = record, challenge
-        segments.append(Segment(start, winner, winner.trust, False))
-    return segments, _carry_of(winner, rank, until)
+    segments = [Segment(winner.start, winner, winner.trust, False) for winner in won]
+    if held is not None and not (segments and segments[0].start == begin):
+        segments.insert(0, Segment(begin, held, held.trust, False))
+    return segments, _carry_of(segments[-1].winner if segments else None, until)
 
 
-def _plain_carry(carry: Carry) -> tuple[Record, Order] | tuple[()] | None:
-    """The one open claim that a carry consists of; () for an empty carry, None where there is more."""
-    if carry == EMPTY:
-        return ()
+def _plain_carry(carry: Carry) -> Record | None:
+    """The one open claim that a carry consists of; None where there is none, or more."""
     if len(carry.active) != 1 or carry.guards or len(carry.rays) > 1:
         return None
     record, trust, anchor, stop, *flags = carry.active[0]
     plain = (trust, anchor, stop) == (record.trust, record.anchor, FOREVER) and record.role == Role.OPEN
     if not plain or any(flags[:4]) or not flags[4] or flags[5]:
         return None
-    return None if any(ray.position != record.position for ray in carry.rays) else (record, record.rank)
+    return None if any(ray.position != record.position for ray in carry.rays) else record
 
 
-def _carry_of(winner: Record | None, rank: Order, until: int) -> Carry:
+def _carry_of(winner: Record | None, until: int) -> Carry:
     """The carry of a plain timeline."""
     if winner is None or until == FOREVER:
         return EMPTY
+    rank = winner.rank
     ray = Ray(winner.trust, rank, winner.device, winner.observed_at, winner.position)
     return Carry((Active(winner).state(),), (ray,) if rank[0] >= until else (), ())
 

@@ -131,7 +131,7 @@ def to_json(data: bytes) -> str:
         NotCanonical: as :func:`decode`.
     """
     value = decode(data)
-    return json.dumps(None if value is NONE else value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return _ENCODER.encode(None if value is NONE else value)
 
 
 def from_json(text: str) -> object:
@@ -175,6 +175,7 @@ def same_stored(one: str, other: str, equality: Equality) -> bool:
     return key(encode(from_stored(one)), equality) == key(encode(from_stored(other)), equality)
 
 
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _DECODER: Final = json.JSONDecoder()
 
 

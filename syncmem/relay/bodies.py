@@ -61,7 +61,8 @@ class Bodies:
                     self._held += len(piece)
                     size += len(piece)
                     self._check_length(size)
-                    limit.reschedule(begun + self._limits.seconds_for(size))
+                    if not limit.expired():
+                        limit.reschedule(begun + self._limits.seconds_for(size))
         except TimeoutError as error:
             raise Refused(408, "the request came too slowly; sync again over a better connection") from error
 

@@ -94,6 +94,7 @@ def chain_after(log: Log, first: int, events: Sequence[Stored], cover: salt.Cove
         if isinstance(event, Event):
             if value is None:
                 raise BrokenChain("the salt of an event is missing; ask the sender for the events again")
-            event = erased_form(log, seq, event, value)
-        head = chained(head, event.header_hash)
+            head = chained(head, header_hash(header(log.id, seq, event, value)))
+        else:
+            head = chained(head, event.header_hash)
     return head

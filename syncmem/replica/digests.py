@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 from typing import Final, NamedTuple
 
-from syncmem.codec import pack_flat, unpack
+from syncmem.codec import pack_flat, unpack_own
 from syncmem.model.instant import FOREVER
 from syncmem.model.value import NONE, from_stored
 from syncmem.replica.catalog import VAULT
@@ -21,7 +21,6 @@ from syncmem.replica.logs import Logs
 DIGEST_BYTES: Final = 32
 _MODULUS: Final = 2**256
 _NONE: Final = bytes(DIGEST_BYTES)
-_TOUCHED_BYTES_MAX: Final = 2**30  # our own bytes
 
 
 class ScopeDigests(NamedTuple):
@@ -65,7 +64,7 @@ class Digests:
         touched: set[int] = set()
         latest = since
         for latest, slots in self._db.execute(sql, (since,)).fetchall():  # noqa: B007  the last one is used
-            touched.update(unpack(slots, bytes_max=_TOUCHED_BYTES_MAX))
+            touched.update(unpack_own(slots))
         if latest == since:
             return
         moved: dict[str, int] = {}

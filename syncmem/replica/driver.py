@@ -40,6 +40,7 @@ LIBRARIES: Final = ("sqlcipher3", "pysqlite3", "sqlite3")  # the first that is t
 MEMORY: Final = ":memory:"  # the path of a replica without a file, for tests and trials
 CACHED_STATEMENTS: Final = 512  # above the number of distinct statements, so that none is prepared twice
 CACHE_KIB: Final = 16 * 1024  # page cache of one connection
+WAL_PAGES: Final = 4_000  # 16 MiB; a merge writes 500 pages a commit, and what is written twice is moved once
 PAGE_BYTES: Final = 4096  # SQLite's default and the page of most file systems
 
 # The WAL-reset bug: two connections that write and checkpoint at once may corrupt the file.
@@ -88,6 +89,7 @@ _PRAGMAS: Final = (
     "fullfsync = ON",  # reaches the platter on macOS; no effect elsewhere
     "secure_delete = ON",  # what is erased is overwritten
     "temp_store = MEMORY",  # nothing of a replica lands in another folder
+    f"wal_autocheckpoint = {WAL_PAGES}",
     "trusted_schema = OFF",  # a schema from elsewhere runs no function with side effects
 )
 

@@ -19,6 +19,7 @@ from syncmem.replica.cuts import Cuts
 from syncmem.replica.logs import SEQ_MASK, Logs
 
 _SHARED: Final = b""  # in the place of a salt: the names are made with the scope's subject key
+_TELLING: Final = frozenset({Kind.ERASE, Kind.FRONTIER})  # the kinds that say something about erasures
 _ENTITIES_CACHED_MAX: Final = 10_000
 SubjectKey = Callable[[str], bytes | None]
 
@@ -36,6 +37,7 @@ class Erasures:
     def forget(self) -> None:
         """Read anew."""
         self._salts: dict[str, list[bytes]] = {}
+        self._waiting: list[tuple[int, str, bytes]] | None = None  # (position, scope, salt) of what is not applied
         self._found: dict[tuple[str, str], list[int]] = {}
 
     def name_by(self, subject_key: SubjectKey) -> None:
@@ -89,8 +91,9 @@ class Erasures:
 
     def observe(self, position: int, event: Event | Erased) -> None:
         """Note an erasure, or what a frontier note says that its author has seen."""
-        kind = event.kind if isinstance(event, Event) else None
-        payload = readable(event) if kind in (Kind.ERASE, Kind.FRONTIER) else None
+        if isinstance(event, Erased) or event.kind not in _TELLING:
+            return
+        payload = readable(event)
         if isinstance(payload, Erase):
             scope = self._logs.key_of(position).scope
             rows = [(scope, name, position, payload.salt or _SHARED) for name in payload.names]
@@ -146,9 +149,10 @@ class Erasures:
 
     def due(self) -> list[int]:
         """Erasures that act, whose names can be read, and which were not applied yet."""
-        sql = "SELECT DISTINCT position, scope, salt FROM erasures WHERE applied = 0 ORDER BY position"
-        rows = self._db.execute(sql).fetchall()
-        return [p for p, scope, salt in rows if self.key(scope, salt) is not None and self.acts(p)]
+        if self._waiting is None:
+            sql = "SELECT DISTINCT position, scope, salt FROM erasures WHERE applied = 0 ORDER BY position"
+            self._waiting = self._db.execute(sql).fetchall()
+        return [p for p, scope, salt in self._waiting if self.key(scope, salt) is not None and self.acts(p)]
 
     def look_again(self, positions: Iterable[int]) -> None:
         """Some events count anew, or no longer: the erasures among them are to be applied, if they act."""
@@ -157,6 +161,7 @@ class Erasures:
 
     def mark(self, erasures: Iterable[int], *, applied: bool) -> None:
         """Note that erasures were applied, or are to be applied again."""
+        self._waiting = None
         self._db.executemany(
             "UPDATE erasures SET applied = ? WHERE position = ?", [(int(applied), p) for p in erasures]
         )

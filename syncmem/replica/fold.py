@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from syncmem.codec import pack
 from syncmem.model.event import (
@@ -41,6 +41,8 @@ from syncmem.replica.pages import Pages, Update
 from syncmem.replica.rectangles import Change, Rectangles
 from syncmem.replica.references import References, references
 from syncmem.replica.timelines import Timelines, Work
+
+_DENY: Final = int(Kind.DENY)
 
 
 class Arrival(NamedTuple):
@@ -107,6 +109,7 @@ class Fold:
     def forget_all(self) -> None:
         """As :meth:`forget`, and also what was kept of slots and values."""
         self.forget()
+        self.pages.discard()
         self.timelines.forget()
         self.rectangles.forget()
 
@@ -125,7 +128,7 @@ class Fold:
             if self._cuts.excludes(position):
                 recheck.append(position)
             scope = self._logs.key_of(position).scope
-            batch = None if isinstance(payload, Withdraw) else getattr(payload, "batch", None)
+            batch = _batch_of(payload)
             if batch is not None:
                 batches.setdefault((scope, batch), []).append(position)
             if isinstance(payload, Statement):
@@ -144,7 +147,8 @@ class Fold:
         return recheck
 
     def _add_statement(self, position: int, event: Event, said: Statement, scope: str, work: dict[Slot, Work]) -> None:
-        slot = self._catalog.ensure(scope, said.entity, said.predicate)
+        names = scope, said.entity, said.predicate
+        slot = self._catalog.cached(*names) or self._catalog.ensure(*names)
         record = self.record(position, event, said, slot)
         self._records[position] = (slot, record)
         self._sources_used[said.source_kind, said.source_id] += 1
@@ -153,7 +157,7 @@ class Fold:
         item = work.get(slot)
         if item is None:
             item = work[slot] = Work()
-        if record.role == Role.DENY:
+        if event.kind == _DENY:
             self.timelines.store_denial(slot.id, record)
             item.denials_changed = True
         else:
@@ -172,7 +176,7 @@ class Fold:
     def record(self, position: int, event: Event, said: Statement, slot: Slot, clocks: Clocks | None = None) -> Record:
         """The record of a statement, its status not yet looked at (``clocks``: other corrections than those known)."""
         log = self._logs.log_of(position)
-        row = settled(position, event.kind, said, (clocks or self._clocks).corrected(position, event.hlc), log.id)
+        row = settled(position, event.kind, said, (clocks or self._clocks).corrected(position, event.hlc))
         row[3] = pack(said.value)
         row[10] = self._catalog.source_number(said.source_kind, said.source_id)
         equality = self._catalog.predicate(slot.scope, slot.predicate).equality
@@ -310,6 +314,11 @@ class Fold:
                 if isinstance(said, Statement) and log.key is not None:
                     slots.add(self._catalog.ensure(log.key.scope, said.entity, said.predicate))
         return slots
+
+
+def _batch_of(payload: Payload) -> str | None:
+    """The batch that an event belongs to (a withdrawal only names one)."""
+    return payload.batch if isinstance(payload, (Statement, Retract, Define)) else None
 
 
 def _stretches(positions: Sequence[int]) -> Iterator[tuple[int, int]]:

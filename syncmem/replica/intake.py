@@ -39,6 +39,9 @@ def take_in_all(
 
 
 def erasing_first(batch: Sequence[Frame]) -> list[Frame]:
-    """Frames in the order in which the fewest payloads are stored that an erasure among them forbids."""
+    """Frames in the order in which the fewest payloads are stored that an erasure among them forbids.
+
+    Each log's are in the order of their places: in any other, each would be tried again after each that came in.
+    """
     erasing = {f.key.id for f in batch for e in f.events if isinstance(e, Event) and e.kind == Kind.ERASE}
-    return sorted(batch, key=lambda frame: frame.key.id not in erasing)
+    return sorted(batch, key=lambda frame: (frame.key.id not in erasing, frame.key.id, frame.first))

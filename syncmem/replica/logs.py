@@ -33,6 +33,7 @@ from syncmem.replica.connection import Database
 from syncmem.seal.keys import verify
 
 SEQ_MASK: Final = 2**LOG_SHIFT - 1
+_OWN_FROM: Final = 2**20  # own logs have greater numbers: their runs are added where the table ends, on full pages
 _CACHED_RUNS: Final = 64
 _RUNS_READ_AT_ONCE: Final = 64  # bounds the memory of reading a long log
 _WHOLE_COVER_BYTES: Final = len(cover_bytes(salt.whole(bytes(salt.SEED_BYTES))))
@@ -84,7 +85,8 @@ class Logs:
         return log
 
     def _add(self, log_id: bytes, key: LogKey | None, *, own: bool) -> Log:
-        no = max(self.by_no, default=0) + 1
+        low, high = (_OWN_FROM, 2 * _OWN_FROM) if own else (0, _OWN_FROM)
+        no = max([number for number in self.by_no if low < number < high], default=low) + 1
         parts = (key.device, key.incarnation, key.scope) if key else (None, None, None)
         sql = "INSERT INTO logs (no, id, device, incarnation, scope, own) VALUES (?, ?, ?, ?, ?, ?)"
         self._db.execute(sql, (no, log_id, *parts, int(own)))
@@ -170,9 +172,9 @@ class Logs:
         if held is None:
             self._open_block(log, first, theirs)
         cover, kept = theirs if held is None else held, list[Stored]()
-        for seq, event in enumerate(events, first):
+        salts = salt.salts_noting(nodes, first % salt.BLOCK_EVENTS, len(events))
+        for seq, (event, value) in enumerate(zip(events, salts, strict=True), first):
             leaf = seq % salt.BLOCK_EVENTS
-            value = salt.salts_noting(nodes, leaf, 1)[0]
             if isinstance(event, Event) and value is not None and admit(log.position(seq), event):
                 kept.append(event)
                 cover = salt.put(cover, leaf, value) if borrowed else cover
@@ -248,8 +250,7 @@ class Logs:
             self._keep_cover(position >> LOG_SHIFT, seq, salt.forget(cover, seq % salt.BLOCK_EVENTS))
             self._note_erased(position)
 
-    def _note_erased(self, position: int) -> None:
-        """An event is a tombstone from now on: what holds its payload elsewhere is to be cleaned."""
+    def _note_erased(self, position: int) -> None:  # what holds its payload elsewhere is to be cleaned
         self._db.execute("INSERT OR IGNORE INTO erased (position) VALUES (?)", (position,))
 
     def _store(self, log: Log, first: int, events: Sequence[Stored], tx: int, head: bytes, signature: bytes) -> None:

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from syncmem.codec import pack_flat, unpack_own
 from syncmem.model.instant import BEGINNING, FOREVER
+from syncmem.model.plain import Row, winners
 from syncmem.model.record import LOG_SHIFT, STORED_FIELDS, Record
 from syncmem.model.sweep import EMPTY, Carry, Ray, Segment, sweep
 from syncmem.model.value import Equality, key
@@ -24,8 +26,10 @@ from syncmem.replica.logs import Logs
 
 PAGE_VALUE_BYTES: Final = 16 * 1024  # the same for the bytes of its values
 PAGE_RECORDS: Final = 16  # a page is cut into pieces of this many once it holds twice as many
-_UNREAD: Final[list[Any]] = []
+_UNREAD: Final = (None, FOREVER, BEGINNING)  # in the place of a page: it holds no instant
 _NO_CARRY: Final = pack_flat([[], [], []])
+_NO_PAGE: Final = (None, BEGINNING, FOREVER, pack_flat([]), _NO_CARRY)
+_ROW_ORDER: Final = itemgetter(5, 0)  # start, position
 
 
 class Update(NamedTuple):
@@ -59,24 +63,19 @@ class Pages:
     def __init__(self, database: Database, logs: Logs) -> None:
         self._db = database
         self._logs = logs
-        self._new: list[tuple[int, bytes, int, bytes, bytes]] = []  # rows that wait to be written
-        self._changed: list[tuple[bytes, bytes, int]] = []
-        self._first: dict[int, list[Any] | None] = {}  # slot -> its first page, where it was read ahead
+        self._new: list[tuple[int, bytes, int, int, bytes, bytes]] = []  # rows that wait to be written
+        self._changed: list[tuple[int, bytes, bytes, int]] = []
+        self._read: dict[tuple[int, bytes], Row | None] = {}  # slot, lane -> a page that is not to be read again
 
     def prefetch(self, slots: list[int]) -> None:
         """Read the first pages of single-valued slots at once; they are used until the next :meth:`flush`."""
         sql = (
-            "SELECT p.slot, p.id, p.first, p.body, p.carry, (SELECT n.first FROM pages n WHERE n.slot = p.slot "
-            "AND n.lane = x'' AND n.first > p.first ORDER BY n.first LIMIT 1) FROM json_each(?1) j "
+            "SELECT p.slot, p.id, p.first, p.until, p.body, p.carry FROM json_each(?1) j "
             "CROSS JOIN pages p ON p.slot = j.value AND p.lane = x'' AND p.first = ?2"
         )
-        self._first = dict.fromkeys(slots)
+        self._read = {(slot, b""): None for slot in slots}
         for slot, *page in self._db.execute(sql, (json.dumps(slots), BEGINNING)):
-            self._first[slot] = page
-
-    def of_one_page(self, slots: list[int]) -> list[int]:
-        """Those of the slots read ahead that have one page (or none yet)."""
-        return [slot for slot in slots if (page := self._first.get(slot)) is None or page[4] is None]
+            self._read[slot, b""] = page
 
     # -- lanes --------------------------------------------------------------------------------------
 
@@ -93,12 +92,12 @@ class Pages:
         sql = "SELECT body FROM pages WHERE slot = ? AND (? IS NULL OR lane = ?)"
         found = {}
         for (body,) in self._db.execute(sql, (slot, lane, lane)).fetchall():
-            for record in self._read(body, equality):
+            for record in self._rows(body, equality):
                 found[record.position] = record
         return sorted(found.values(), key=lambda record: (record.start, record.position))
 
     def drop(self, slot: int) -> None:
-        self._first.pop(slot, None)
+        self._read.clear()
         self._db.execute("DELETE FROM pages WHERE slot = ?", (slot,))
 
     def apply(
@@ -112,6 +111,22 @@ class Pages:
                 swept = self._apply_from(slot, lane, equality, start, changes)
                 done = swept.end - 1
                 yield swept
+
+    def add_plainly(self, slot: int, lane: bytes, new: list[Record]) -> tuple[list[Row], list[Row]] | None:
+        """Add plain claims to a lane of one page that holds nothing else: who won before, and who wins now.
+
+        None, and nothing is changed, where more is at stake.
+        """
+        number, first, until, body, _ = self._page_row(slot, lane, FOREVER) or _NO_PAGE
+        if first != BEGINNING or until != FOREVER:
+            return None
+        held: list[Row] = unpack_own(body)
+        rows = sorted([*held, *[record[:STORED_FIELDS] for record in new]], key=_ROW_ORDER)
+        before, now = winners(held), winners(rows)
+        if before is None or now is None or not _fit(rows):
+            return None
+        self._keep(number, slot, lane, BEGINNING, FOREVER, rows, _NO_CARRY)
+        return before, now
 
     def _apply_from(self, slot: int, lane: bytes, equality: Equality, start: int, changes: _Changes) -> Swept:
         """Fold from the page of ``start`` on, until the carry meets the stored one with nothing left to change."""
@@ -130,18 +145,19 @@ class Pages:
 
     def _page_at(self, slot: int, lane: bytes, equality: Equality, instant: int) -> tuple[Page, int]:
         """The page that holds ``instant`` and where it ends; an empty one for a lane without pages."""
-        sql = (
-            "SELECT p.id, p.first, p.body, p.carry, (SELECT n.first FROM pages n "
-            "WHERE n.slot = p.slot AND n.lane = p.lane AND n.first > p.first ORDER BY n.first LIMIT 1) "
-            "FROM pages p WHERE p.slot = ? AND p.lane = ? AND p.first <= ? ORDER BY p.first DESC LIMIT 1"
-        )
-        row = self._first.get(slot, _UNREAD) if lane == b"" else _UNREAD
-        if row is _UNREAD or (row is not None and row[4] is not None and row[4] <= instant):
-            row = self._db.execute(sql, (slot, lane, instant)).fetchone()
-        if row is None:
-            return Page(None, BEGINNING, [], _NO_CARRY), FOREVER
-        number, first, body, carry, end = row
-        return Page(number, first, self._read(body, equality), carry), FOREVER if end is None else end
+        number, first, until, body, carry = self._page_row(slot, lane, instant) or _NO_PAGE
+        return Page(number, first, self._rows(body, equality), carry), until
+
+    def _page_row(self, slot: int, lane: bytes, instant: int) -> Row | None:
+        """The stored page that holds ``instant``; None for a lane without pages."""
+        row = self._read.get((slot, lane), _UNREAD)
+        if row is not None and not (row[1] <= instant < row[2] or (row[2] == instant == FOREVER)):
+            sql = (
+                "SELECT id, first, until, body, carry FROM pages "
+                "WHERE slot = ? AND lane = ? AND first <= ? ORDER BY first DESC LIMIT 1"
+            )
+            row = self._read[slot, lane] = self._db.execute(sql, (slot, lane, instant)).fetchone()
+        return row
 
     def _write(
         self, slot: int, lane: bytes, page: Page, records: list[Record], carry: bytes, end: int, equality: Equality
@@ -153,7 +169,7 @@ class Pages:
         for index, piece in enumerate(pieces):
             first = piece[0].start if index else page.first
             until = pieces[index + 1][0].start if index + 1 < len(pieces) else end
-            self._store(number, slot, lane, first, piece, carry)
+            self._keep(number, slot, lane, first, until, [record[:STORED_FIELDS] for record in piece], carry)
             number = None
             before = self.carry(carry, equality)
             folded, after = sweep([record for record in piece if record.counts], before, first, until)
@@ -161,29 +177,28 @@ class Pages:
             carry = _NO_CARRY if after == EMPTY or until == FOREVER else _carry_bytes(after)
         return segments, carry
 
-    def _store(
-        self, number: int | None, slot: int, lane: bytes, first: int, records: list[Record], carry: bytes
+    def _keep(
+        self, number: int | None, slot: int, lane: bytes, first: int, until: int, rows: list[Row], carry: bytes
     ) -> None:
-        body = pack_flat([record[:STORED_FIELDS] for record in records])
         if number is None:
-            self._new.append((slot, lane, first, body, carry))
+            self._new.append((slot, lane, first, until, pack_flat(rows), carry))
         else:
-            self._changed.append((body, carry, number))
+            self._changed.append((until, pack_flat(rows), carry, number))
 
     def flush(self) -> None:
         """Write the pages that wait."""
         if self._new:
-            sql = "INSERT INTO pages (slot, lane, first, body, carry) VALUES (?, ?, ?, ?, ?)"
+            sql = "INSERT INTO pages (slot, lane, first, until, body, carry) VALUES (?, ?, ?, ?, ?, ?)"
             self._db.executemany(sql, self._new)
         if self._changed:
-            self._db.executemany("UPDATE pages SET body = ?, carry = ? WHERE id = ?", self._changed)
+            self._db.executemany("UPDATE pages SET until = ?, body = ?, carry = ? WHERE id = ?", self._changed)
         self.discard()
 
     def discard(self) -> None:
         """Forget the pages that wait (their transaction failed)."""
         self._new.clear()
         self._changed.clear()
-        self._first.clear()
+        self._read.clear()
 
     def _first_segment(self, page: Page, equality: Equality) -> Segment:
         """Who wins at a page's first instant."""
@@ -193,7 +208,7 @@ class Pages:
 
     # -- bytes --------------------------------------------------------------------------------------
 
-    def _read(self, body: bytes, equality: Equality) -> list[Record]:
+    def _rows(self, body: bytes, equality: Equality) -> list[Record]:
         return [self.record(row, equality) for row in unpack_own(body)]
 
     def record(self, row: list[Any], equality: Equality) -> Record:
@@ -255,9 +270,14 @@ class _Changes:
         return sorted([*records, *self._added[low:high]], key=_order)
 
 
+def _fit(rows: Sequence[Row]) -> bool:
+    """Whether so many statements may share a page."""
+    return len(rows) <= 2 * PAGE_RECORDS and sum([len(row[3]) for row in rows]) <= 2 * PAGE_VALUE_BYTES
+
+
 def _pieces(records: list[Record]) -> list[list[Record]]:
     """A page's statements, cut between different starts into pieces once there are too many."""
-    if len(records) <= 2 * PAGE_RECORDS and sum(len(record.value) for record in records) <= 2 * PAGE_VALUE_BYTES:
+    if _fit(records):
         return [records]
     pieces: list[list[Record]] = [[]]
     held = 0

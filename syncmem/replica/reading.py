@@ -81,11 +81,12 @@ class Reading:
         """
         definition = self._replica.catalog.predicate(slot.scope, slot.predicate)
         equality = definition.equality
+        if n is None and not definition.many:
+            now = self._now_at(equality, slot.id, SINGLE, instant)
+            return [] if now is None else [(SINGLE, now)]
         look = partial(self._now_at, equality) if n is None else partial(self._then_at, equality, n)
-        if not definition.many:
-            single = look(slot.id, SINGLE, instant)
-            if single is not None or n is None:
-                return [] if single is None else [(SINGLE, single)]
+        if not definition.many and (single := look(slot.id, SINGLE, instant)) is not None:
+            return [(SINGLE, single)]
         found = [(lane, look(slot.id, lane, instant)) for lane in self._lanes(slot, n)]
         placed = [(lane, rectangle) for lane, rectangle in found if rectangle is not None]
         return placed if len(placed) < 2 else [p for p in without_none(placed) if _holds(p, instant)]
@@ -117,17 +118,10 @@ class Reading:
         if not rows or rows[0][1] <= instant:
             return None
         found = Rectangle._make(rows[0])
-        if len(rows) > 1 and rows[1][1] == found.valid_from:
-            found = self._from_its_beginning(equality, slot, lane, found)
-        return found if found.valid_to == FOREVER else self._to_its_end(equality, slot, lane, found)
-
-    def _from_its_beginning(self, equality: Equality, slot: int, lane: bytes, found: Rectangle) -> Rectangle:
-        """A current rectangle, begun where its value began to hold without a gap."""
-        while True:
+        while len(rows) > 1 and rows[1][1] == found.valid_from and same_stored(rows[1][2], found.value, equality):
+            found = found._replace(valid_from=rows[1][0])  # it began to hold earlier, without a gap
             rows = self._db.execute(_NOW_AND_BEFORE, (slot, lane, found.valid_from)).fetchall()
-            if len(rows) < 2 or rows[1][1] != found.valid_from or not same_stored(rows[1][2], found.value, equality):
-                return found
-            found = found._replace(valid_from=rows[1][0])
+        return found if found.valid_to == FOREVER else self._to_its_end(equality, slot, lane, found)
 
     def _to_its_end(self, equality: Equality, slot: int, lane: bytes, found: Rectangle) -> Rectangle:
         """A current rectangle, ended where its value ceases to hold."""

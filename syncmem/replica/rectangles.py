@@ -8,11 +8,11 @@ with equal value, trust and contest are one rectangle, which names the claim tha
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from syncmem.model.instant import BEGINNING, FOREVER
+from syncmem.model.plain import Row
 from syncmem.model.record import Record
 from syncmem.model.sweep import Segment
 from syncmem.model.value import to_json
@@ -57,7 +57,6 @@ class Rectangles:
         self._written: set[tuple[int, bytes]] = set()  # lanes changed under the current transaction number
         self._closing: list[tuple[int, bytes, int, int]] = []  # rows that wait to be written
         self._opening: list[tuple[object, ...]] = []
-        self._ahead: dict[int, list[Rectangle]] = {}  # slot -> its current rectangles, where they were read ahead
 
     # -- writing ------------------------------------------------------------------------------------
 
@@ -69,8 +68,7 @@ class Rectangles:
         if (slot, lane) in self._written:
             self.flush()
         if swept.start == BEGINNING and swept.end == FOREVER:
-            ahead = self._ahead.pop(slot, None) if lane == b"" else None
-            old = self._touching(slot, lane, swept.start, swept.end) if ahead is None else ahead
+            old = self._touching(slot, lane, swept.start, swept.end)
             return self._exchange(n, slot, lane, old, self.rows(swept, shown))
         old = self._touching(slot, lane, swept.start, swept.end)
         new = merged(
@@ -83,6 +81,19 @@ class Rectangles:
             ]
         )
         return self._exchange(n, slot, lane, old, new)
+
+    def follow(self, n: int, slot: int, lane: bytes, before: list[Row], now: list[Row]) -> Change | None:
+        """As :meth:`replace`, of a whole lane of plain claims, whose winners are known as they were and as they are."""
+        first, tail = _outside(before, now)
+        end = now[-tail][5] if tail else FOREVER
+        old = self._runs(before[first : len(before) - tail], end)
+        new = self._runs(now[first : len(now) - tail], end)
+        removed = [rectangle for rectangle in old if rectangle not in new]
+        added = [rectangle for rectangle in new if rectangle not in old]
+        if not removed and not added:
+            return None
+        self._write(n, slot, lane, removed, added)
+        return Change(slot, lane, removed, added)
 
     def _exchange(self, n: int, slot: int, lane: bytes, old: list[Rectangle], new: list[Rectangle]) -> Change | None:
         """Write the difference between what was and what is believed of a stretch."""
@@ -107,20 +118,8 @@ class Rectangles:
         self._written.add((slot, lane))
         self._opening += [(slot, lane, FOREVER, r.valid_from, r.valid_to, n, *r[2:]) for r in added]
 
-    def prefetch(self, slots: list[int]) -> None:
-        """Read the current rectangles of single-valued slots with one page at once."""
-        sql = (
-            f"SELECT b.slot, {_COLUMNS} FROM (SELECT value AS id FROM json_each(?)) j "
-            f"CROSS JOIN beliefs b ON b.slot = j.id AND b.lane = x'' AND b.known_to = {FOREVER} "
-            "ORDER BY b.slot, b.valid_from"
-        )
-        self._ahead = {slot: [] for slot in slots}
-        for slot, *row in self._db.execute(sql, (json.dumps(slots),)):
-            self._ahead[slot].append(Rectangle._make(row))
-
     def flush(self) -> None:
         """Write what waits: closed rectangles first, then new ones."""
-        self._ahead.clear()
         if self._closing:
             self._db.executemany(f"UPDATE beliefs SET known_to = ?4 {_CURRENT} AND valid_from = ?3", self._closing)
             self._closing.clear()
@@ -173,14 +172,28 @@ class Rectangles:
     def _row(self, segment: Segment, end: int) -> Rectangle:
         winner = segment.winner
         assert winner is not None
-        value = self._json.get(winner.value)
-        if value is None:
+        value, contested = self._text(winner.value), int(segment.contested)
+        return Rectangle(segment.start, end, value, segment.trust, contested, winner.source, winner.position)
+
+    def _runs(self, won: list[Row], end: int) -> list[Rectangle]:
+        """The rectangles up to ``end`` of plain claims that win one after the other, equal neighbours merged."""
+        result: list[Rectangle] = []
+        for index in range(len(won) - 1, -1, -1):
+            position, _, _, value, trust, start, _, _, _, _, source, _ = won[index]
+            if not index or won[index - 1][3] != value:
+                result.append(Rectangle(start, end, self._text(value), trust, 0, source, position))
+                end = start
+        result.reverse()
+        return result
+
+    def _text(self, value: bytes) -> str:
+        """The JSON text of a value."""
+        text = self._json.get(value)
+        if text is None:
             if len(self._json) >= _JSON_CACHED_MAX:
                 self._json.clear()
-            value = self._json[winner.value] = to_json(winner.value)
-        return Rectangle(
-            segment.start, end, value, segment.trust, int(segment.contested), winner.source, winner.position
-        )
+            text = self._json[value] = to_json(value)
+        return text
 
     def _rest(self, old: list[Rectangle], swept: Swept, shown: Shown) -> list[Rectangle]:
         """The part behind the stretch of a rectangle that reached across its end: who wins there names it."""
@@ -202,6 +215,22 @@ class Rectangles:
             "ORDER BY valid_from"
         )
         return [Rectangle(*row) for row in self._db.execute(sql, (slot, lane, start, end))]
+
+
+def _outside(before: list[Row], now: list[Row]) -> tuple[int, int]:
+    """How many winners at the beginning and at the end of two lists are the same and share no rectangle with others."""
+    shorter = min(len(before), len(now))
+    first = tail = 0
+    while first < shorter and before[first] is now[first]:
+        first += 1
+    while tail < shorter - first and before[-tail - 1] is now[-tail - 1]:
+        tail += 1
+    while tail and any(tail < len(won) and won[-tail - 1][3] == won[-tail][3] for won in (before, now)):
+        tail -= 1
+    first = max(first - 1, 0)
+    while first and now[first - 1][3] == now[first][3]:
+        first -= 1
+    return first, tail
 
 
 def merged(rows: Iterable[Rectangle]) -> list[Rectangle]:

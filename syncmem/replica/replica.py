@@ -18,8 +18,10 @@ from syncmem.errors import Closed, InvalidInput, PeerError
 from syncmem.model.clock import next_clock
 from syncmem.model.event import SALT_BYTES, Erase, Erased, Event, Frontier, Kind, LogKey, Payload, encode
 from syncmem.model.frame import DEVICE_SCOPE, Frame
+from syncmem.model.plain import TIE_WINDOW
+from syncmem.model.record import LOG_SHIFT
 from syncmem.model.subjects import subject_name
-from syncmem.model.sweep import FOLD_VERSION, TIE_WINDOW
+from syncmem.model.sweep import FOLD_VERSION
 from syncmem.replica import rebuilding, schema
 from syncmem.replica.bundle import batches, frames
 from syncmem.replica.catalog import Catalog
@@ -236,14 +238,13 @@ class Replica:
 
     def _notes(self, n: int, arrivals: Sequence[Arrival]) -> list[Arrival]:
         """Frontier notes for what a merge brought: one in the own log of each scope; none about notes alone."""
+        note = Kind.FRONTIER
+        told = {a.position >> LOG_SHIFT for a in arrivals if isinstance(a.event, Erased) or a.event.kind != note}
+        worth = {key.scope for no in told if (key := self.logs.by_no[no].key)}
         changed: dict[str, dict[bytes, int]] = {}
-        worth: set[str] = set()
-        for position, event, _ in arrivals:
-            log = self.logs.log_of(position)
-            scope = self.logs.key_of(position).scope
-            changed.setdefault(scope, {})[log.id] = log.seq
-            if isinstance(event, Erased) or event.kind != Kind.FRONTIER:
-                worth.add(scope)
+        for log in (self.logs.by_no[no] for no in {arrival.position >> LOG_SHIFT for arrival in arrivals}):
+            if log.key is not None:
+                changed.setdefault(log.key.scope, {})[log.id] = log.seq
         notes = []
         for scope in sorted(worth):
             own = self._own_log(scope)
@@ -269,15 +270,15 @@ class Replica:
         if self.erasing.erased:
             self.scrubber.mark(n)
         changes = [*retold, *self.fold.arrive(n, arrivals, new=new, recheck=recheck)]
-        whole = [(arrival.position, arrival.event) for arrival in arrivals if isinstance(arrival.event, Event)]
-        own = [event.hlc for position, event in whole if self.logs.log_of(position).own]
+        mine = {log.no for log in self.logs.own}
+        own = [a.event.hlc for a in arrivals if a.position >> LOG_SHIFT in mine and isinstance(a.event, Event)]
         wall = own[-1] if own else self.environment.clock.now()
         if wall < self._last[1]:
             self.db.execute("INSERT INTO eras VALUES (?)", (n,))
         touched = pack_flat(sorted({change.slot for change in changes}))
         self.db.execute("INSERT INTO transactions VALUES (?, ?, ?, ?, ?)", (n, wall, wall, FOLD_VERSION, touched))
         self._last = (n, wall)
-        if any(event.kind == Kind.CLOCK_NOTE for _, event in whole):
+        if Kind.CLOCK_NOTE in {a.event.kind for a in arrivals if isinstance(a.event, Event)}:
             self._retime()
         return Written([arrival.position for arrival in arrivals], n, changes)
 

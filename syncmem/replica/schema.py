@@ -71,8 +71,8 @@ CREATE TABLE slots (
     UNIQUE (entity, predicate, scope));
 CREATE INDEX slots_predicate ON slots (predicate);
 CREATE TABLE pages (
-    id INTEGER PRIMARY KEY, slot INTEGER NOT NULL, lane BLOB NOT NULL, first INTEGER NOT NULL, body BLOB NOT NULL,
-    carry BLOB NOT NULL, UNIQUE (slot, lane, first));
+    id INTEGER PRIMARY KEY, slot INTEGER NOT NULL, lane BLOB NOT NULL, first INTEGER NOT NULL, until INTEGER NOT NULL,
+    body BLOB NOT NULL, carry BLOB NOT NULL, UNIQUE (slot, lane, first));
 CREATE TABLE beliefs (
     slot INTEGER NOT NULL, lane BLOB NOT NULL, known_to INTEGER NOT NULL, valid_from INTEGER NOT NULL,
     valid_to INTEGER NOT NULL, known_from INTEGER NOT NULL, value TEXT NOT NULL, trust INTEGER NOT NULL,
@@ -133,8 +133,10 @@ CREATE TABLE gaps (
     PRIMARY KEY (mailbox, stream, first)) WITHOUT ROWID;
 CREATE TABLE blobs (
     mailbox INTEGER NOT NULL, stream BLOB NOT NULL, counter INTEGER NOT NULL, digest BLOB NOT NULL,
-    state INTEGER NOT NULL, contents BLOB NOT NULL, reason TEXT, blob BLOB, UNIQUE (mailbox, stream, counter));
+    state INTEGER NOT NULL, contents BLOB NOT NULL, events INTEGER NOT NULL, reason TEXT, blob BLOB,
+    UNIQUE (mailbox, stream, counter));
 CREATE INDEX blobs_to_do ON blobs (mailbox, state) WHERE state <> 1;
+CREATE INDEX blobs_small ON blobs (mailbox, stream) WHERE state = 1 AND events < 256;
 CREATE TABLE offers (mailbox INTEGER NOT NULL, key BLOB NOT NULL, signature BLOB NOT NULL, names BLOB NOT NULL);
 CREATE TABLE holdings (mailbox INTEGER, what BLOB, seq INTEGER NOT NULL, PRIMARY KEY (mailbox, what)) WITHOUT ROWID;
 CREATE TABLE reports (

@@ -67,18 +67,10 @@ class Telling:
     # -- beliefs ------------------------------------------------------------------------------------
 
     def belief(self, slot: Slot, rectangle: Rectangle, grade: Grade = Grade.EXACT) -> Belief:
+        start, end, value, trust, contested, source, claim = rectangle
         return Belief(
-            scope=slot.scope,
-            entity=slot.entity,
-            predicate=slot.predicate,
-            value=from_stored(rectangle.value),
-            valid_from=to_datetime(rectangle.valid_from),
-            valid_to=to_datetime(rectangle.valid_to),
-            trust=rectangle.trust,
-            source=self._replica.catalog.source(rectangle.source),
-            contested=bool(rectangle.contested),
-            event=self.event_id(rectangle.claim),
-            grade=grade,
+            *(slot.scope, slot.entity, slot.predicate, from_stored(value), to_datetime(start), to_datetime(end)),
+            *(trust, self._replica.catalog.source(source), contested != 0, self.event_id(claim), grade),
         )
 
     def value(self, record: Record) -> object:

@@ -73,10 +73,18 @@ class Timelines:
             return self._rebuild(n, slot, definition, work, resettled)
         denials = self._live_denials(slot.id, definition.equality)
         turned = self._judge_again(slot, definition, work, denials) if work.denials_changed else []
-        work.new = [_judged(updated(r, work.updates.pop(r.position, None)), denials) for r in work.new]
+        if work.updates or denials:
+            work.new = [_judged(updated(r, work.updates.pop(r.position, None)), denials) for r in work.new]
+        lanes = _Lanes(self._pages, slot.id) if definition.many else None
         changes: list[Change] = []
-        for lane, (new, updates) in self._by_lane(slot.id, definition, work).items():
-            changes += self._fold_lane(n, slot.id, lane, definition.equality, new, updates)
+        for lane, (new, updates) in self._by_lane(lanes, definition.equality, work).items():
+            plain = None
+            if not updates and (lanes is None or not lanes.has_nones):
+                plain = self._pages.add_plainly(slot.id, lane, new)
+            if plain is None:
+                changes += self._fold_lane(n, slot.id, lane, definition.equality, new, updates)
+            elif change := self._rectangles.follow(n, slot.id, lane, *plain):
+                changes.append(change)
         return changes, turned
 
     @staticmethod
@@ -90,7 +98,6 @@ class Timelines:
             return
         single = [slot.id for slot in slots if not self._catalog.predicate(slot.scope, slot.predicate).many]
         self._pages.prefetch(single)
-        self._rectangles.prefetch(self._pages.of_one_page(single))
 
     # -- denials ------------------------------------------------------------------------------------
 
@@ -127,21 +134,20 @@ class Timelines:
     # -- lanes --------------------------------------------------------------------------------------
 
     def _by_lane(
-        self, slot: int, definition: Predicate, work: Work
+        self, lanes: _Lanes | None, equality: Equality, work: Work
     ) -> dict[bytes, tuple[list[Record], dict[int, Update]]]:
-        """The work of a slot, lane by lane."""
-        if not definition.many:
+        """The work of a slot, lane by lane (``lanes``: those of a many-valued one)."""
+        if lanes is None:
             return {SINGLE: (work.new, work.updates)}
         result: dict[bytes, tuple[list[Record], dict[int, Update]]] = {}
-        lanes = _Lanes(self._pages, slot)
         for record in work.new:
             for lane in lanes.of(record.key):
                 if lane not in result:
-                    nones = lanes.nones_for(lane, definition.equality)
+                    nones = lanes.nones_for(lane, equality)
                     result[lane] = ([updated(none, work.updates.get(none.position)) for none in nones], {})
                 result[lane][0].append(record)
         for position, update in work.updates.items():
-            for lane in lanes.of(key(update.value, definition.equality)):
+            for lane in lanes.of(key(update.value, equality)):
                 result.setdefault(lane, ([], {}))[1][position] = update
         return dict(sorted(result.items()))
 
@@ -197,18 +203,18 @@ class _Lanes:
     def __init__(self, pages: Pages, slot: int) -> None:
         self._pages = pages
         self._slot = slot
-        self._has_nones = pages.has_lane(slot, NONE_LANE)
+        self.has_nones = pages.has_lane(slot, NONE_LANE)
 
     def of(self, value_key: bytes) -> list[bytes]:
         """The lanes that a statement about a value belongs to."""
         if value_key == NONE_KEY:
             return self._pages.lanes(self._slot)
         lane = lane_of(value_key)
-        return [lane, NONE_LANE] if self._has_nones else [lane]
+        return [lane, NONE_LANE] if self.has_nones else [lane]
 
     def nones_for(self, lane: bytes, equality: Equality) -> list[Record]:
         """The statements of "none" that a lane begins with when it is new."""
-        if not self._has_nones or self._pages.has_lane(self._slot, lane):
+        if not self.has_nones or self._pages.has_lane(self._slot, lane):
             return []
         return [r for r in self._pages.records(self._slot, equality, NONE_LANE) if r.key == NONE_KEY]
 

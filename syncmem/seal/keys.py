@@ -37,7 +37,7 @@ def verify(public: bytes, label: bytes, message: bytes, signature: bytes) -> boo
 
     try:
         _public(public).verify(signature, label + message)
-    except (InvalidSignature, ValueError):
+    except (InvalidSignature, ValueError, TypeError):
         return False
     return True
 

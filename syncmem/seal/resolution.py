@@ -61,6 +61,10 @@ class Resolution:
     # -- answers ------------------------------------------------------------------------------------
 
     @property
+    def standing(self) -> list[Statement]:
+        return [self._graph.ordered[number] for number in numbers(self.stands)]
+
+    @property
     def counting(self) -> list[Statement]:
         return [self._graph.ordered[number] for number in numbers(self.counts)]
 

@@ -69,7 +69,7 @@ class Roster:
 
         Where there are too many to name, one of each signer comes before a second of any: a flood hides nobody.
         """
-        standing = [s for number, s in enumerate(self._graph.ordered) if self._resolution.stands >> number & 1]
+        standing = self._resolution.standing
         named = {parent for statement in standing for parent in statement.parents}
         heads = [statement for statement in standing if statement.id not in named]
         turns: Counter[bytes] = Counter()
@@ -95,9 +95,9 @@ class Roster:
         names = {s.body.device: s.body.name for s in counting if isinstance(s.body, Name)}
         wiped = {r.device for r in self._revocations if r.wipe}
         found: dict[bytes, Standing] = {}
-        for statement in [*counting, *self._graph.ordered]:
+        for statement in [*counting, *self._resolution.standing]:
             for member in members_of(statement):
-                if member.device not in found and self._stands(statement):
+                if member.device not in found:
                     name = names.get(member.device, member.name)
                     found[member.device] = self._standing(member, statement, name, member.device in wiped)
         return found
@@ -115,9 +115,6 @@ class Roster:
             added_by=added.signer,
             added_at=added.time,
         )
-
-    def _stands(self, statement: Statement) -> bool:
-        return bool(self._resolution.stands >> self._graph.number[statement.id] & 1)
 
     @cached_property
     def _revocations(self) -> list[Revoke]:

@@ -14,7 +14,7 @@ from typing import Final
 
 from syncmem.errors import BrokenChain, Forked, NotCanonical, PeerError, Unreadable
 from syncmem.model.event import LogKey
-from syncmem.model.frame import Frame
+from syncmem.model.frame import Frame, payload_bytes
 from syncmem.replica.replica import Written
 from syncmem.seal.envelope import EpochKey, unseal
 from syncmem.seal.graph import STATEMENTS_MAX
@@ -24,6 +24,7 @@ from syncmem.sync.ledger import Ledger
 from syncmem.sync.mailboxes import Known
 from syncmem.sync.vault import Vault
 from syncmem.wire.blob import (
+    BLOB_PAYLOAD_MAX,
     Blob,
     ItemKind,
     Offer,
@@ -52,6 +53,7 @@ class Opened:
     wants: list[tuple[bytes, int]] = field(default_factory=list)
     replaced: list[Places] = field(default_factory=list)
     offers: list[Offer] = field(default_factory=list)
+    payload_bytes: int = 0
 
     @property
     def contents(self) -> Contents:
@@ -106,6 +108,9 @@ class Incoming:
             if frame.key.scope != self._key.scope:
                 raise NotCanonical("a frame of another scope than its mailbox; ask the sender to check it")
             opened.frames.append(frame)
+            opened.payload_bytes += sum(map(payload_bytes, frame.events))
+            if opened.payload_bytes > BLOB_PAYLOAD_MAX:
+                raise NotCanonical("a blob holds more events than may be; ask the sender to split them")
         elif kind == ItemKind.WANTS:
             opened.wants += read_wants(body)
         elif kind == ItemKind.REPLACED:

@@ -41,8 +41,9 @@ class Ledger(Mailboxes):
         blob: bytes | None = None,
     ) -> None:  # fmt: skip
         """Note a blob: one of ours that waits (with its bytes), or one that was read."""
-        row = (no, name.stream, name.counter, name.digest, int(state), contents.stored(), reason, blob)
-        self._db.execute("INSERT OR REPLACE INTO blobs VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+        what = contents.stored(), contents.events
+        row = (no, name.stream, name.counter, name.digest, int(state), *what, reason, blob)
+        self._db.execute("INSERT OR REPLACE INTO blobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def in_state(self, no: int, state: BlobState) -> Iterator[tuple[BlobName, str | None]]:
         sql = (
@@ -57,11 +58,17 @@ class Ledger(Mailboxes):
 
     def known(self, no: int, *states: BlobState) -> Iterator[tuple[BlobName, Contents]]:
         """The blobs in some states with what they hold, stream by stream."""
-        sql = (
-            "SELECT stream, counter, digest, contents FROM blobs "
-            f"WHERE mailbox = ? AND state IN ({', '.join('?' * len(states))}) ORDER BY stream, counter"
-        )
-        for stream, counter, digest, contents in self._db.execute(sql, (no, *map(int, states))).fetchall():
+        return self._find(f"state IN ({', '.join('?' * len(states))})", no, *map(int, states))
+
+    def small(self, no: int, streams: Iterable[bytes]) -> Iterator[tuple[BlobName, Contents]]:
+        """The blobs of some streams that are there and hold few events; an index keeps them."""
+        for stream in sorted(streams):
+            yield from self._find("stream = ? AND state = 1 AND events < 256", no, stream)
+
+    def _find(self, where: str, no: int, *values: object) -> Iterator[tuple[BlobName, Contents]]:
+        columns = "stream, counter, digest, contents"
+        sql = f"SELECT {columns} FROM blobs WHERE mailbox = ? AND {where} ORDER BY stream, counter"
+        for stream, counter, digest, contents in self._db.execute(sql, (no, *values)).fetchall():
             yield BlobName(stream, counter, digest), Contents.read(contents)
 
     def _set(self, no: int, names: Iterable[BlobName], state: BlobState) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from syncmem.model.frame import Frame
+from syncmem.model.frame import Frame, payload_bytes
 from syncmem.replica.catalog import VAULT
 from syncmem.replica.digests import Digests
 from syncmem.seal.envelope import EpochKey, seal
@@ -24,11 +24,23 @@ from syncmem.sync.ledger import Ledger
 from syncmem.sync.mailboxes import Known
 from syncmem.sync.rewriting import Rewrite
 from syncmem.sync.vault import Vault
-from syncmem.wire.blob import Blob, Item, ItemKind, State, offer_bytes, replaced_bytes, wants_bytes, write_blob
+from syncmem.wire.blob import (
+    BLOB_PAYLOAD_MAX,
+    PIECES_MAX,
+    Blob,
+    Item,
+    ItemKind,
+    State,
+    offer_bytes,
+    replaced_bytes,
+    wants_bytes,
+    write_blob,
+)
 from syncmem.wire.frames import frame_bytes
 from syncmem.wire.mailbox import DIGEST_BYTES, BlobName, digest
 
 BLOB_TARGET_BYTES: Final = 256 * 1024  # of items in one blob: a quarter of what an envelope may hold
+ITEMS_MAX: Final = PIECES_MAX // 2  # of one blob: room is left for what goes with them
 PLACES_MAX: Final = 4096  # stretches of lost places named in one blob; the rest is named in the next
 COMPOSED_BYTES_MAX: Final = 8 * 1024 * 1024  # written down at a time: bounds memory and the outbox
 
@@ -40,6 +52,12 @@ class _Load:
     items: list[Item] = field(default_factory=list)
     contents: Contents = field(default_factory=lambda: Contents([], [], []))
     size: int = 0
+    payload_bytes: int = 0
+
+    def is_full(self, more: int, payloads: int = 0) -> bool:
+        """Whether an item of so many bytes, with payloads of so many, belongs into another blob."""
+        large = self.size + more > BLOB_TARGET_BYTES or self.payload_bytes + payloads > BLOB_PAYLOAD_MAX
+        return bool(self.items) and (large or len(self.items) >= ITEMS_MAX)
 
     def add(self, kind: ItemKind, body: bytes) -> None:
         self.items.append(Item(int(kind), body))
@@ -153,14 +171,18 @@ def _loads(statements: Iterable[Statement], frames: Iterable[Frame]) -> Iterator
     """Items in the order in which a reader needs them: who belongs to the vault, then events."""
     load = _Load()
     for statement in statements:
+        if load.is_full(len(statement.wire)):
+            yield load
+            load = _Load()
         load.add(ItemKind.STATEMENT, statement.wire)
         load.contents.statements.append(statement.id)
     for frame in frames:
-        body = frame_bytes(frame)
-        if load.size + len(body) > BLOB_TARGET_BYTES and load.items:
+        body, payloads = frame_bytes(frame), sum(map(payload_bytes, frame.events))
+        if load.is_full(len(body), payloads):
             yield load
             load = _Load()
         load.add(ItemKind.FRAME, body)
+        load.payload_bytes += payloads
         load.contents.logs.append(stretch(frame))
     if load.items:
         yield load

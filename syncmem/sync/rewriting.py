@@ -22,7 +22,6 @@ from syncmem.wire.mailbox import BlobName
 
 REWRITTEN_AT_ONCE: Final = 256  # blobs: bounds the names in one offer
 EVENTS_AT_ONCE: Final = 20_000  # in them: bounds the memory of composing
-SMALL_EVENTS: Final = 256  # a blob with fewer is worth putting together with others: a frame holds as many
 SMALL_BLOBS_MAX: Final = 64  # own small ones that may lie about: a newcomer reads few, and few are written twice
 
 
@@ -41,8 +40,7 @@ def due(replica: Replica, ledger: Ledger, known: Known, key: EpochKey) -> Rewrit
     if found:
         return _together(found, BlobState.DROPPING)
     own = {key.stream(log.id) for log in replica.logs.held(scope=key.scope) if log.device == replica.device}
-    taken = ((name, contents) for name, contents in ledger.known(known.no, BlobState.TAKEN) if name.stream in own)
-    small = list(_some(_held_whole(replica, (one for one in taken if one[1].events < SMALL_EVENTS))))
+    small = list(_some(_held_whole(replica, ledger.small(known.no, own))))
     return _together(small, BlobState.REPLACED) if len(small) >= SMALL_BLOBS_MAX else None
 
 

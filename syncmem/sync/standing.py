@@ -55,6 +55,7 @@ class Standings:
             waiting_for=tuple(device.name for device in waiting_for),
             unseen=tuple(device.name for device in unseen),
             erasures=tuple(erasure for erasure in self.erasures() if not erasure.complete),
+            scrub_pending=self._syncer.replica.scrubber.state is not None,
         )
 
     # -- erasures -----------------------------------------------------------------------------------

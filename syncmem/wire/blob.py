@@ -1,8 +1,8 @@
 """Blobs: what an envelope holds. Pieces with a head before them and the sender's signature after them.
 
-Rules: a piece is a length and bytes, so a reader never decodes more than one small piece at a time; the
-signature covers vault, mailbox and every piece before it, so nothing can be moved, cut or mixed; items
-of kinds that are not known are skipped.  Nothing here knows what the items mean.
+Rules: a piece is a length and bytes, so a reader never decodes more than one small piece at a time, and not
+many of them; the signature covers vault, mailbox and every piece before it, so nothing can be moved, cut or
+mixed; items of kinds that are not known are skipped.  Nothing here knows what the items mean.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from syncmem.wire.mailbox import COUNTER_MAX, DIGEST_BYTES, KEY_BYTES, STREAM_BY
 
 FORMAT: Final = 1
 PIECE_BYTES_MAX: Final = 256 * 1024  # above the largest frame
+PIECES_MAX: Final = 4096  # in one blob: three times what a writer ever puts into one
+BLOB_PAYLOAD_MAX: Final = 8 * 1024 * 1024  # of events in one blob: frames inflate, so it bounds what opening one costs
 INCARNATION_BYTES: Final = 16
 LOG_BYTES: Final = 16
 _LENGTH_BYTES: Final = 4
@@ -85,6 +87,7 @@ def write_blob(blob: Blob, vault: bytes, mailbox: bytes, seed: bytes) -> bytes:
     state = None if blob.state is None else list(blob.state)
     pieces = [pack([FORMAT, blob.device, blob.incarnation, blob.counter, state])]
     pieces += [bytes([item.kind]) + item.body for item in blob.items]
+    assert len(pieces) < PIECES_MAX, "how much goes into a blob is bounded where it is filled"
     body = b"".join(_piece(piece) for piece in pieces)
     return body + _piece(sign(seed, labels.BLOB, _signed(vault, mailbox, body)))
 
@@ -191,12 +194,13 @@ def _piece(data: bytes) -> bytes:
 
 
 def _pieces(data: bytes) -> Iterator[bytes]:
-    place = 0
+    place = count = 0
     while place < len(data):
+        count += 1
         size = int.from_bytes(data[place : place + _LENGTH_BYTES], "big")
         place += _LENGTH_BYTES
         piece = data[place : place + size]
-        if len(piece) != size or size > PIECE_BYTES_MAX:
-            raise NotCanonical("a blob was cut off or its lengths are wrong; ask the sender for it again")
+        if len(piece) != size or size > PIECE_BYTES_MAX or count > PIECES_MAX:
+            raise NotCanonical("a blob was cut off, has wrong lengths or too many pieces; ask the sender for it again")
         yield piece
         place += size

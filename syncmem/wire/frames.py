@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from syncmem.codec import FLAT, is_canonical, pack_each, pack_flat, unpack, unpack_each, unpack_outer
+from syncmem.codec import CONTAINERS_MAX, FLAT, is_canonical, pack_each, pack_flat, unpack, unpack_each, unpack_outer
 from syncmem.errors import NotCanonical
 from syncmem.model.event import SEQ_MAX, Erased, Event, LogKey
 from syncmem.model.frame import DEVICE_SCOPE, FRAME_PAYLOAD_MAX, Frame
@@ -21,7 +21,6 @@ from syncmem.wire.columns import column_of, entries
 
 FRAME_INFLATED_MAX: Final = 192 * 1024  # 64 KiB of payloads, and what columns, covers and erased events add at worst
 FRAME_BYTES_MAX: Final = FRAME_INFLATED_MAX + 1  # with the codec byte: what does not shrink goes as it is
-CONTAINERS_MAX: Final = 16_384  # arrays and maps in a frame: each takes a microsecond to look at
 ARITY_MAX: Final = 32  # fields of a payload in columns: bounds what columns add to many small fields
 KEY_BYTES, INCARNATION_BYTES, HASH_BYTES, SIGNATURE_BYTES = 32, 16, 32, 64
 CLOCK_END: Final = 2**62
@@ -234,7 +233,7 @@ def _read_group(group: Any, clocks: Sequence[int], bytes_max: int) -> list[bytes
         raise _refused("a field is out of range") from error
     nested = [values for values in read if not FLAT.issuperset(map(type, values))]
     each = {id(value): value for values in nested for value in values}
-    if not all(is_canonical(value, 1) for value in each.values()):
+    if not is_canonical(list(each.values())):
         raise _refused("a field is not canonical")
     return payloads
 

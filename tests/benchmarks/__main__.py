@@ -1,4 +1,4 @@
-"""``python -m tests.benchmarks [--scale small|full] [--only NAME...] [--json FILE]``"""
+"""``python -m tests.benchmarks [--scale small|quick|full] [--only NAME...] [--json FILE]``"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def main() -> None:
         epilog=f"benchmarks:\n{listing}\n\nSYNCMEM_BENCH_CACHE names a folder for the large files; TMPDIR the disk.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--scale", choices=SCALES, default="small", help="small: a few seconds, no figures to quote")
+    parser.add_argument("--scale", choices=SCALES, default="small", help="small: no figures to quote; quick: minutes")
     parser.add_argument("--only", nargs="+", choices=list(BENCHMARKS), metavar="NAME", help="these benchmarks only")
     parser.add_argument("--json", type=Path, metavar="FILE", help="append one JSON object a row")
     arguments = parser.parse_args()

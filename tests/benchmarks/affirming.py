@@ -19,7 +19,11 @@ class Sizes(NamedTuple):
     writes: int
 
 
-SIZES = {"small": Sizes(rounds=3, writes=4), "full": Sizes(rounds=7, writes=100)}
+SIZES = {
+    "small": Sizes(rounds=3, writes=4),
+    "quick": Sizes(rounds=3, writes=40),
+    "full": Sizes(rounds=7, writes=100),
+}
 
 
 class Speaker:

@@ -1,7 +1,9 @@
 """What runs in a process of its own: ``python -m tests.benchmarks.child VERB ...`` prints one JSON object.
 
 ``open PATH ENTITY PREDICATE`` and ``open-bare ...`` time an opening and a first read; ``import PATH BUNDLE``
-measures the peak memory of an import.  Nothing of the library is imported before the clock runs.
+measures the peak memory of an import; ``sync PATH ADDRESS``, ``merge PATH OTHER`` and ``join PATH CODE``
+measure what the words say (``join`` with the sync that follows).  Nothing of the library is imported before
+the clock runs.
 """
 
 from __future__ import annotations
@@ -56,6 +58,33 @@ def importing(path: str, bundle: str) -> dict[str, Any]:
         return {"opened": opened, "peak": peak_bytes(), "seconds": seconds}
 
 
+def syncing(path: str, address: str) -> dict[str, Any]:
+    from syncmem import Memory
+
+    with Memory(path) as memory:
+        return _spent(lambda: _synced(memory, address))
+
+
+def merging(path: str, other: str) -> dict[str, Any]:
+    from syncmem import Memory
+
+    with Memory(path) as memory, Memory(other) as holder:
+        return _spent(lambda: memory.merge(holder))
+
+
+def joining(path: str, code: str, address: str) -> dict[str, Any]:
+    from syncmem import Memory
+
+    with Memory.join(path, code, name=Path(path).stem, wait_seconds=0) as memory:
+        opened = peak_bytes()
+        return {**_spent(lambda: _synced(memory, address)), "opened": opened, "peak": peak_bytes()}
+
+
+def _synced(memory: Any, address: str) -> None:
+    report = memory.sync(address)
+    assert report.complete, report
+
+
 def peak_bytes() -> int:
     """The peak of this program alone: on Linux ``ru_maxrss`` also remembers the program that started it."""
     status = Path("/proc/self/status")
@@ -68,6 +97,12 @@ def peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
+def _spent(action: Callable[[], object]) -> dict[str, Any]:
+    """Wall and CPU seconds."""
+    cpu = time.process_time()
+    return {"seconds": _seconds(action), "cpu": time.process_time() - cpu}
+
+
 def _seconds(action: Callable[[], object]) -> float:
     begin = time.perf_counter()
     action()
@@ -78,6 +113,9 @@ VERBS: dict[str, Callable[..., dict[str, Any]]] = {
     "open": opening,
     "open-bare": opening_bare,
     "import": importing,
+    "sync": syncing,
+    "merge": merging,
+    "join": joining,
 }
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ class Sizes(NamedTuple):
 
 SIZES = {
     "small": Sizes(few=20, many=100, rounds=3, writes=3),
+    "quick": Sizes(few=200, many=10_000, rounds=3, writes=20),
     "full": Sizes(few=1_000, many=100_000, rounds=5, writes=60),
 }
 

@@ -32,19 +32,20 @@ class Sizes(NamedTuple):
 
 SIZES = {
     "small": Sizes(batch=100, fewer=200, more=800, slots=40, children=1),
+    "quick": Sizes(batch=5_000, fewer=20_000, more=80_000, slots=4_000, children=1),
     "full": Sizes(batch=20_000, fewer=100_000, more=400_000, slots=20_000, children=3),
 }
 
 
 def run(workshop: Workshop) -> list[Row]:
     sizes = SIZES[workshop.scale]
-    bundles = {claims: _bundle(workshop, claims, sizes.slots) for claims in (sizes.batch, sizes.fewer, sizes.more)}
+    bundles = {claims: bundle(workshop, claims, sizes.slots) for claims in (sizes.batch, sizes.fewer, sizes.more)}
     peaks: dict[int, list[float]] = {claims: [] for claims in bundles}
     before: list[float] = []
     for _ in range(sizes.children):
-        for claims, bundle in bundles.items():
+        for claims, file in bundles.items():
             with workshop.scratch() as folder:
-                report = workshop.child("import", folder / material.REPLICA, bundle)
+                report = workshop.child("import", folder / material.REPLICA, file)
             peaks[claims].append(report["peak"] / MIB)
             before.append(report["opened"] / MIB)
     batch, fewer, more = (quantile(peaks[claims], 0.5) for claims in bundles)
@@ -60,7 +61,7 @@ def run(workshop: Workshop) -> list[Row]:
     ]
 
 
-def _bundle(workshop: Workshop, claims: int, slots: int) -> Path:
+def bundle(workshop: Workshop, claims: int, slots: int) -> Path:
     """A bundle file with a history."""
     shape = material.Shape(claims, slots)
     name = "history.bundle"

@@ -45,7 +45,11 @@ class Sizes(NamedTuple):
     rounds: int
 
 
-SIZES = {"small": Sizes(claims=400, slots=80, rounds=1), "full": Sizes(claims=100_000, slots=20_000, rounds=3)}
+SIZES = {
+    "small": Sizes(claims=400, slots=80, rounds=1),
+    "quick": Sizes(claims=20_000, slots=4_000, rounds=2),
+    "full": Sizes(claims=100_000, slots=20_000, rounds=3),
+}
 
 
 class Held:

@@ -26,6 +26,7 @@ class Sizes(NamedTuple):
 
 SIZES = {
     "small": Sizes((material.Shape(200, 40),), children=1),
+    "quick": Sizes((material.Shape(1_000, 200), reads.shape("quick")), children=3),
     "full": Sizes((material.Shape(1_000, 200), material.Shape(100_000, 20_000), reads.shape("full")), children=9),
 }
 

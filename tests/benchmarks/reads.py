@@ -54,6 +54,7 @@ class Sizes(NamedTuple):
 
 SIZES = {
     "small": Sizes(claims=400, slots=8, short=10, long=60, rounds=3, reads=10, slow_reads=2),
+    "quick": Sizes(claims=50_000, slots=1_000, short=10, long=2_000, rounds=3, reads=200, slow_reads=20),
     "full": Sizes(claims=1_000_000, slots=20_000, short=10, long=10_000, rounds=7, reads=1_000, slow_reads=100),
 }
 

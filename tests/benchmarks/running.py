@@ -7,7 +7,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
-from tests.benchmarks import affirming, at_rest, hot_slot, memory_use, merging, opening, reads, sizes, writes
+from tests.benchmarks import (
+    affirming,
+    at_rest,
+    hostile,
+    hot_slot,
+    idling,
+    joining,
+    memory_use,
+    merging,
+    opening,
+    reads,
+    sealing,
+    sizes,
+    syncing,
+    wire_bytes,
+    writes,
+)
 from tests.benchmarks.measuring import Row
 from tests.benchmarks.table import append_line, load, machine, table
 from tests.benchmarks.workshop import Workshop, workshop
@@ -22,8 +38,14 @@ BENCHMARKS: dict[str, ModuleType] = {
     "opening": opening,
     "memory": memory_use,
     "at-rest": at_rest,
+    "seal": sealing,
+    "wire": wire_bytes,
+    "sync": syncing,
+    "join": joining,
+    "idle": idling,
+    "hostile": hostile,
 }
-SCALES = ("small", "full")
+SCALES = ("small", "quick", "full")  # seconds; minutes; an hour
 LOAD_MAX = 1.5  # before a run; above it the sides wait for a processor, and ratios of waits tell nothing
 
 

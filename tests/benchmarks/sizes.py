@@ -22,7 +22,11 @@ class Sizes(NamedTuple):
     large: bool
 
 
-SIZES = {"small": Sizes(400, 80, large=False), "full": Sizes(100_000, 20_000, large=True)}
+SIZES = {
+    "small": Sizes(400, 80, large=False),
+    "quick": Sizes(20_000, 4_000, large=False),
+    "full": Sizes(100_000, 20_000, large=True),
+}
 
 
 def run(workshop: Workshop) -> list[Row]:

@@ -58,12 +58,23 @@ class Workshop:
         """What a fresh process of :mod:`tests.benchmarks.child` reports."""
         command = [sys.executable, "-m", "tests.benchmarks.child", *map(str, arguments)]
         outcome = subprocess.run(
-            command, cwd=ROOT, capture_output=True, text=True, timeout=CHILD_SECONDS_MAX, check=False
+            command,
+            cwd=ROOT,
+            env=self._environment(),
+            capture_output=True,
+            text=True,
+            timeout=CHILD_SECONDS_MAX,
+            check=False,
         )
         if outcome.returncode:
             raise RuntimeError(f"a child failed: {outcome.stderr[-2000:]}")
         report: dict[str, Any] = json.loads(outcome.stdout)
         return report
+
+    def _environment(self) -> dict[str, str]:
+        """A child finds what was compiled before it, as an installed package does, whatever this process may write."""
+        kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        return {**kept, "PYTHONPYCACHEPREFIX": str(self.folder / "bytecode")}
 
 
 @contextmanager

@@ -31,6 +31,7 @@ class Sizes(NamedTuple):
 
 SIZES = {
     "small": Sizes(claims=100, slots=20, rounds=3, writes=4, groups=((10, 2),)),
+    "quick": Sizes(claims=2_000, slots=400, rounds=3, writes=30, groups=((100, 5), (1_000, 1))),
     "full": Sizes(claims=10_000, slots=2_000, rounds=7, writes=100, groups=((100, 10), (1_000, 3))),
 }
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -47,7 +48,7 @@ def test_what_was_acknowledged_before_the_end_is_there_afterwards(tmp_path: Path
         for writer in writers:
             writer.start()
         while len(kept) < 30:
-            pass
+            time.sleep(0.01)
         relay.process.send_signal(end)
         for writer in writers:
             writer.join()

@@ -154,7 +154,7 @@ def test_a_library_with_the_wal_reset_bug_is_passed_over_for_a_sound_one() -> No
         ("temp_store", 2),
         ("trusted_schema", 0),
         ("busy_timeout", 0),
-        ("wal_autocheckpoint", 1000),
+        ("wal_autocheckpoint", 4000),
         ("locking_mode", "normal"),
     ],
 )

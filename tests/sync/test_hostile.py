@@ -18,6 +18,7 @@ from syncmem.sync.in_memory import InMemoryServer
 from syncmem.sync.place import Place
 from syncmem.sync.recovery import leave_for_paper, recovery_key
 from syncmem.wire.blob import Blob, Item, ItemKind, write_blob
+from syncmem.wire.frames import frame_bytes
 from syncmem.wire.mailbox import LISTED_MAX, PUTS_MAX, Exchange, Put
 from tests.sync.group import Group
 
@@ -191,4 +192,23 @@ def test_a_flood_of_statements_is_refused_and_its_author_can_still_be_removed(tm
     laptop.remember("ana", "city", "Lisbon")
     assert [one.error for one in laptop.sync().mailboxes if one.error] == []
     assert [device.name for device in laptop.status().devices if device.live] == ["laptop"]
+    group.close()
+
+
+def test_a_blob_whose_frames_inflate_without_end_is_refused_early(tmp_path: Path) -> None:
+    server = InMemoryServer()
+    group = Group(tmp_path, "memory:", server.mailbox)
+    laptop, phone = group.found(), group.pair("phone")
+    group.settle()
+    with Memory(":memory:", environment=group.environment("bomb")) as bomb:
+        for _ in range(4):
+            bomb.remember("ana", "diary", "x" * 48_000)
+        (frame, *_) = bomb._replica.frames({})
+    inflating = [Item(ItemKind.FRAME, frame_bytes(frame))] * 1000  # some 200 bytes each, and 48,000 once it is read
+    put_in_the_name_of(phone, server, *inflating)
+    phone.remember("ana", "city", "Lisbon")
+    group.sync("phone")
+    (vault,) = laptop.sync().mailboxes
+    assert ["more events than may be" in reason for reason in vault.refused] == [True]
+    assert laptop.believe("ana", "city").value == "Lisbon"
     group.close()

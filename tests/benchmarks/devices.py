@@ -1,0 +1,68 @@
+"""Devices of one vault for benchmarks: a founder that holds a history of members, a relay, and who joins.
+
+Who founds a vault answers for all that is held then: a history's authors, and the device that took it in when
+its file was built.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from syncmem import Memory
+from syncmem.errors import NotFound
+from tests.benchmarks import material
+from tests.benchmarks.workshop import ROOT, Workshop
+
+SECONDS_MAX = 30
+
+
+def founder(workshop: Workshop, shape: material.Shape, folder: Path) -> Path:
+    """The file of a device that has founded a vault and holds a history of others."""
+    path = folder / "founder.db"
+    shutil.copyfile(material.built(workshop, shape), path)
+    with Memory(path) as memory:
+        memory.create_vault("founder")
+    return path
+
+
+@contextmanager
+def relay(folder: Path) -> Iterator[str]:
+    """A relay as a process of its own; its address."""
+    command = [sys.executable, "-m", "syncmem", "relay", "--data", str(folder), "--port", "0"]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        yield process.stdout.readline().split()[-1]
+    finally:
+        process.terminate()
+        process.wait(SECONDS_MAX)
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+@contextmanager
+def shared_folder(folder: Path) -> Iterator[str]:
+    """A folder that several devices see; its address."""
+    folder.mkdir()
+    yield f"folder:{folder}"
+
+
+def let_in(memory: Memory, path: Path, address: str) -> str:
+    """A new device at ``path`` has asked and was let in; the code with which it goes on."""
+    invitation = memory.invite(address)
+    with suppress(NotFound):
+        Memory.join(path, invitation.code, name=path.stem, wait_seconds=0)
+    assert invitation.accept(lambda name: name == path.stem)
+    return invitation.code
+
+
+def joined(memory: Memory, path: Path, address: str) -> None:
+    """A new device at ``path`` is a member."""
+    code = let_in(memory, path, address)
+    with closing(Memory.join(path, code, name=path.stem, wait_seconds=0)):
+        pass

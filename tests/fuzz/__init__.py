@@ -1,0 +1,1 @@
+"""Fuzzing: every reader of foreign bytes, given any bytes. ``python -m tests.fuzz --help``"""
