@@ -57,7 +57,8 @@ def rotation(roster: Roster, seed: bytes, scope: str, time: int, randomness: Ran
         raise InvalidInput(f"this device has no key of the scope {scope!r}; rotate it on a device that has")
     subject = ours[-1].subject if ours else randomness(SECRET_BYTES)
     key = EpochKey(roster.vault, scope, b"", randomness(SECRET_BYTES), subject)
-    given = [member for member in roster.members if member.live and member.device in has][:WRAPS_MAX]
+    having = [member for member in roster.members if member.live and member.device in has]
+    given = sorted(having, key=lambda member: member.device != signer)[:WRAPS_MAX]  # then the most senior first
     wraps = sorted((member.device, _wrapped(roster, key, member.device, member.transport)) for member in given)
     body = Epoch(scope, wraps, key.key_mark, key.subject_mark)
     return _say(roster, seed, time, StatementKind.EPOCH, body)
@@ -70,10 +71,16 @@ def admission(
     known = roster.member(member.device)
     if known is not None and (known.live or known.revoked):
         raise InvalidInput(f"the device {member.name!r} is or was a member; it must make a new key to come back")
-    if sum(standing.live for standing in roster.members) >= MEMBERS_MAX:
+    if not _is_paper(roster, seed) and sum(standing.live for standing in roster.members) >= MEMBERS_MAX:
         raise InvalidInput(f"a vault has at most {MEMBERS_MAX} devices; revoke one that is not used")
     grants = _grants(roster, member.device, member.transport, scopes, keys, stale=stale)
     return _say(roster, seed, time, StatementKind.ADD, Add(member, grants))
+
+
+def _is_paper(roster: Roster, seed: bytes) -> bool:
+    """Whether the recovery phrase speaks: nobody keeps it out by filling the vault."""
+    signer = roster.member(public_key(seed))
+    return signer is not None and signer.paper
 
 
 def grant(roster: Roster, seed: bytes, device: bytes, scopes: Iterable[str], time: int, keys: Keys) -> Statement:

@@ -406,6 +406,27 @@ def test_a_crowd_that_a_member_let_in_does_not_stop_its_removal() -> None:
     assert {current.id} <= cast.all_keys("phone").keys() & cast.all_keys("paper").keys()
 
 
+def test_a_vault_that_a_thief_has_filled_is_brought_back_by_the_phrase() -> None:
+    """The new device comes after the whole crowd, and has the key that it makes even so."""
+    cast = Cast("thief")
+    cast.revoke("thief", "laptop")
+    before = cast.roster("thief")
+    epoch = before.current_epoch(VAULT)
+    assert epoch is not None
+    for number in range(MEMBERS_MAX + 10):
+        member = new_member(cast.seed(f"crowd {number}"), "crowd")
+        body = Add(member, [Grant(VAULT, epoch.id, bytes(112))])
+        said = write_statement(StatementKind.ADD, before.vault, before.heads, cast.seed("thief"), 0, body)
+        cast.say("thief", said)
+    cast.say("paper", *cast.heard["thief"].values())
+    cast.admit("paper", "new")
+    cast.revoke("new", "thief")
+    current = cast.roster().current_epoch(VAULT)
+    assert current is not None
+    assert current.id in cast.keys("new")
+    assert current.id not in cast.all_keys("thief")
+
+
 def test_more_heads_than_can_be_named_hide_nobodys_word() -> None:
     cast = Cast("phone", "tablet")
     roster, seed = cast.roster(), cast.seed("tablet")

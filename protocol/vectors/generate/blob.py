@@ -9,7 +9,7 @@ from typing import Any
 from protocol.vectors.generate.chain import written
 from protocol.vectors.generate.envelope import mailbox
 from protocol.vectors.generate.keys import EPOCH_KEY, VAULT
-from protocol.vectors.generate.making import Device, expand, flipped, secret
+from protocol.vectors.generate.making import Device, expand, flipped, runs, secret
 from protocol.vectors.generate.vector import Vector
 from syncmem import labels
 from syncmem.codec import pack
@@ -44,7 +44,7 @@ def blob(first: bytes | None = None, items: Sequence[Item] = (), **other: Any) -
 
 def asked(name: str, says: str, data: bytes, answer: dict[str, Any]) -> Vector:
     return Vector(
-        "blob", name, says, {"word": "blob", "blob": data.hex(), "vault": VAULT.hex(), "mailbox": BOX.hex()}, answer
+        "blob", name, says, {"word": "blob", "blob": runs(data), "vault": VAULT.hex(), "mailbox": BOX.hex()}, answer
     )
 
 
@@ -80,6 +80,9 @@ def vectors() -> Iterator[Vector]:
     mixed = [(200, b"new"), (FRAME, frame), (2, b"")]
     yield told("unknown-item", "Items of later kinds are passed over; the others keep their order.", blob(items=mixed),
                items=[[200, b"new".hex()], [1, frame.hex()], [2, ""]])  # fmt: skip
+    most = [(200, b"")] * 4094
+    yield asked("pieces-4096", "A blob has up to 4,096 pieces, head and signature included.", blob(items=most),
+                {"outcome": "accepted", "counter": 1})  # fmt: skip
     for name, says, data in malformed(frame):
         yield asked(name, says, data, {"outcome": "not-canonical"})
     for name, says, data in unsigned(frame):
@@ -96,6 +99,7 @@ def malformed(frame: bytes) -> Iterator[tuple[str, str, bytes]]:
         "A piece has at most 256 KiB.",
         piece(head()) + (256 * 1024 + 1).to_bytes(4, "big") + bytes(9),
     )
+    yield "pieces-4097", "More than 4,096 pieces are refused.", blob(items=[(200, b"")] * 4095)
     yield "head-no-array", "The head is an array.", blob(pack("head"))
     yield "head-short", "The head has five parts.", blob(pack([1, ANA.key, BORN, 1]))
     yield "format-2", "Another format is not read.", blob(head(format=2))

@@ -89,6 +89,8 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
     ("array-cut-off", "An array ends before its last entry.", "92c0"),
     ("text-cut-off", "A text ends before its last byte.", "a361"),
     ("array-of-four-billion", "A head that promises more than there is costs nothing.", "ddffffffff"),
+    ("promises-in-promises", "Nor do heads in heads that promise the same.", "(dd7fffffff*15)"),
+    ("promises-by-the-thousand", "However many there are.", "(dc8fff*1600)"),
     ("text-not-utf-8", "Text is UTF-8.", "a1ff"),
     ("text-overlong-utf-8", "A character has one UTF-8 form.", "a2c080"),
     ("text-surrogate", "A surrogate has no UTF-8.", "a3eda080"),

@@ -71,8 +71,11 @@ def definitions() -> Iterator[Vector]:
     yield fold("definition-withdrawn", "A withdrawn batch takes its definitions along.", written, *BOTH)
     written, log = two_cities({"cardinality": "several", "equality": "fuzzy", "new": 5})
     yield fold("unknown-settings", "Settings of a later version are passed over.", written, *BOTH)
-    odd = {**SINGLE, "equality": ["x"], "ttl": b"\0", "new": {"a": b"\0"}}
+    odd = {**SINGLE, "equality": ["x"], "ttl": "soon", "new": {"a": [5, None]}}
     yield fold("odd-settings", "So are values of settings that no version has.", two_cities(odd)[0], *ONE)
+    bytes_within = {**SINGLE, "new": {"a": b"\0"}}
+    says = "A definition whose settings hold what no value holds cannot be read, and defines nothing."
+    yield fold("settings-with-bytes", says, two_cities(bytes_within)[0], *BOTH)
 
 
 def lanes() -> Iterator[Vector]:
