@@ -310,6 +310,8 @@ def _check_ranges(payload: Payload) -> None:
                 raise NotCanonical("a stated time is out of range; ask the sender to check it")
         if type(value) is not str or len(value) > TEXT_BYTES_MAX // 4:
             _check_value(value)
+    elif isinstance(payload, Define):
+        _check_value(payload.settings)
     elif isinstance(payload, ClockNote):
         placed = all(0 <= place <= SEQ_MAX for place in (payload.first, payload.last))
         if len(payload.log) != ID_BYTES or not placed or abs(payload.offset) > LATEST:

@@ -41,7 +41,9 @@ def test_a_reference_among_others_that_is_a_number_stops_nothing(kind: Kind) -> 
 
 def test_a_definition_whose_settings_hold_bytes_stops_nothing() -> None:
     for settings in ({"cardinality": b"single"}, {"description": [{"a": b""}]}, {"ttl": float("inf")}):
-        taken_in(said(Kind.DEFINE, 1, settings))  # what no version can read of it is passed over
+        data = said(Kind.DEFINE, 1, settings)
+        assert not TARGETS["payload"].accepts(data)
+        taken_in(data)
 
 
 @pytest.mark.parametrize(
