@@ -51,6 +51,7 @@ from syncmem.results import (
     MergeReport,
     Notice,
     Receipt,
+    RepairedLog,
     Source,
     Timeline,
 )
@@ -107,6 +108,7 @@ __all__ = [
     "Predicate",
     "ReadOnlyFile",
     "Receipt",
+    "RepairedLog",
     "Revoked",
     "SeveralValues",
     "SlotChange",

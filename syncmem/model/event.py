@@ -21,11 +21,13 @@ from syncmem import labels
 from syncmem.codec import EVENT_BYTES_MAX, pack, pack_flat, unpack
 from syncmem.errors import InvalidInput, NotCanonical
 from syncmem.model.instant import EARLIEST, LATEST
+from syncmem.model.moved import Moved, check_moved
 from syncmem.model.value import TEXT_BYTES_MAX
 from syncmem.model.value import decode as value_of_bytes
 
 ID_BYTES: Final = 16
 SALT_BYTES: Final = 32  # of the names in an erasure
+HEAD_BYTES: Final = 8  # of a chain value in a frontier note: tells the branches of a forked log apart
 LOG_PREFIX_BYTES: Final = 6  # of a log id, in the public names of events
 CHAIN_START: Final = bytes(32)
 TRUST_MAX: Final = 100
@@ -46,6 +48,7 @@ class Kind(IntEnum):
     CLOCK_NOTE = 9
     FRONTIER = 10
     ERASE = 11
+    MOVED = 12
 
 
 STATEMENTS: Final = frozenset({Kind.CLAIM, Kind.AFFIRM, Kind.END, Kind.DENY})
@@ -154,7 +157,10 @@ class ClockNote(NamedTuple):
 
 
 class Frontier(NamedTuple):
-    """Payload: what the device held from its transaction ``n`` on: ``[log id, last place]`` pairs that changed."""
+    """Payload: what the device held from its transaction ``n`` on, of the logs that changed.
+
+    ``changed`` lists ``[log id, last place, start of the head there]``.
+    """
 
     n: int
     fold_version: int
@@ -173,7 +179,7 @@ class Erase(NamedTuple):
     extra: dict[str, Any] | None
 
 
-Payload = Statement | Retract | Withdraw | Undo | Define | ClockNote | Frontier | Erase
+Payload = Statement | Retract | Withdraw | Undo | Define | ClockNote | Frontier | Erase | Moved
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,6 +306,9 @@ def _check_ranges(payload: Payload) -> None:
     if isinstance(payload, Frontier):
         _check_frontier(payload)
         return
+    if isinstance(payload, Moved):
+        check_moved(payload, place_max=SEQ_MAX)
+        return
     if isinstance(payload, Statement):
         if not payload.entity or not payload.predicate:
             raise NotCanonical("a statement names an entity and a predicate; ask the sender to check it")
@@ -331,9 +340,9 @@ def _check_value(value: Any) -> None:
 
 
 def _check_frontier(note: Frontier) -> None:
-    for pair in note.changed:
-        if type(pair) is not list or [type(part) for part in pair] != [bytes, int]:
-            raise NotCanonical("a frontier note lists [log id, place]; ask the sender to check it")
+    for entry in note.changed:
+        if type(entry) is not list or [type(part) for part in entry] != [bytes, int, bytes]:
+            raise NotCanonical("a frontier note lists [log id, place, head]; ask the sender to check it")
 
 
 class _Check(NamedTuple):
@@ -377,6 +386,7 @@ _SHAPES: Final[dict[int, tuple[type[Any], _Check]]] = {
     Kind.CLOCK_NOTE: _shape(ClockNote, _BYTES, _INT, _INT, _INT, *_SAID, _OPTIONAL_MAP),
     Kind.FRONTIER: _shape(Frontier, _INT, _INT, _LIST, _OPTIONAL_MAP),
     Kind.ERASE: _shape(Erase, _LIST, _OPTIONAL_BYTES, *_SAID, _OPTIONAL_MAP),
+    Kind.MOVED: _shape(Moved, _BYTES, _INT, _BYTES, _BYTES, _LIST, _OPTIONAL_MAP),
 }
 
 

@@ -21,7 +21,7 @@ _TOUCHED_BYTES_MAX: Final = 2**30  # our own bytes
 
 
 class ScopeDigests(NamedTuple):
-    """Digests of 32 bytes each, and how many events are held: that number only grows."""
+    """Digests of 32 bytes each, and how many events are or were held: that number only grows."""
 
     events: bytes
     beliefs: bytes
@@ -37,7 +37,8 @@ class Digests:
 
     def of(self, scope: str) -> ScopeDigests:
         """The digests of a scope as it is now; inside a write transaction."""
-        held = sum(log.seq for log in self._logs.held(scope=scope))
+        dropped = self._db.execute("SELECT coalesce(sum(count), 0) FROM moves WHERE acts = 1").fetchone()[0]
+        held = sum(log.seq for log in self._logs.held(scope=scope)) + int(dropped)
         return ScopeDigests(self.events(scope), self._beliefs(scope), held)
 
     def events(self, scope: str) -> bytes:

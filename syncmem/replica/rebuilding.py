@@ -30,7 +30,7 @@ def refold_all(
     try:
         for (n,) in database.execute("SELECT n FROM transactions ORDER BY n").fetchall():
             logs.replayed = n
-            arrivals = _arrivals_of(n, logs)
+            arrivals = arrivals_of(n, logs)
             for position, event, _ in arrivals:
                 erasures.observe(position, event)
             changes = fold.arrive(n, arrivals, recheck=cuts.moved_in(n))
@@ -41,7 +41,8 @@ def refold_all(
     erasures.mark(applied, applied=True)
 
 
-def _arrivals_of(n: int, logs: Logs) -> list[Arrival]:
+def arrivals_of(n: int, logs: Logs) -> list[Arrival]:
+    """What arrived in a transaction, in the order of the logs."""
     return [
         Arrival(position + offset, event)
         for position, events in logs.arrived_in(n)

@@ -253,7 +253,7 @@ class Syncer:
         scopes = sorted({key.scope for key in keys.values() if self.vault.roster.current_epoch(key.scope)})
         member = self.member(f"{original.name} (copy)")
         self.vault.add([building.admission(self.vault.roster, introducer, member, scopes, self._now, keys)])
-        self.replica.forget_introducer()
+        self.replica.author.forget_introducer()
         return True
 
     def _sync_scope(self, mailbox: Mailbox, address: str, key: EpochKey, *, farewell: bool = False) -> Synced:
@@ -277,7 +277,7 @@ class Syncer:
                 self.ledger.failed(known.no, str(error))
             if session.outcomes.forked:
                 self.ledger.forget_waiting(known.no)
-                self.replica.renounce()
+                self.replica.author.renounce()
             self.reports.keep(key.scope, key.epoch, incoming.states, now)
             for scope in self.vault.scopes:
                 self.reports.verify(scope, now)

@@ -55,7 +55,7 @@ KNOWN = [
     (Kind.UNDO, Undo(REF, 50, None, None, None)),
     (Kind.DEFINE, Define("p", {"cardinality": "single", "ttl": 5}, 90, None, None, None, None)),
     (Kind.CLOCK_NOTE, ClockNote(bytes(16), 1, 9, -77, 95, None, None, None)),
-    (Kind.FRONTIER, Frontier(3, 1, [[bytes(16), 9]], None)),
+    (Kind.FRONTIER, Frontier(3, 1, [[bytes(16), 9, bytes(8)]], None)),
 ]
 ODD = [
     b"",
