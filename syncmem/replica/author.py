@@ -32,12 +32,12 @@ class Author:
         self._logs = logs
         self._environment = environment
         self._identities = Identities(database, logs, environment, public_key)
-        self._own_logs: dict[str, Log] = {}
+        self._own_ids: dict[str, bytes] = {}  # by scope
         self.identity = self._identities.current()  # None: it has written nothing yet, or a new incarnation is due
 
     def forget(self) -> None:
         """Look up own logs anew."""
-        self._own_logs.clear()
+        self._own_ids.clear()
 
     def introduced(self) -> Identity:
         """Who writes; a new incarnation is opened where one is due."""
@@ -47,12 +47,13 @@ class Author:
 
     def own_log(self, scope: str) -> Log:
         """The log this device writes a scope's events into."""
-        log = self._own_logs.get(scope)
+        log = self._logs.by_id.get(self._own_ids.get(scope, b""))
         if log is None:
             if self.identity is None:
                 self.identity = self._identities.current() or self._identities.begin()
                 self._logs.forget()
-            log = self._own_logs[scope] = self._logs.introduce(self.identity.log_key(scope), own=True)
+            log = self._logs.introduce(self.identity.log_key(scope), own=True)
+            self._own_ids[scope] = log.id
         return log
 
     def empty_log(self, scope: str) -> Log:
@@ -65,7 +66,7 @@ class Author:
         """Another life of this device wrote into its log: what is written from now on belongs to a new incarnation."""
         self._db.execute("DELETE FROM identity WHERE name = 'incarnation'")
         self.identity = None
-        self._own_logs.clear()
+        self._own_ids.clear()
 
     def look_for_other_lives(self, came: Set[int], refused: Mapping[bytes, PeerError]) -> None:
         """Begin a new incarnation where it is proven that another life of this device wrote into an own log.
