@@ -114,7 +114,6 @@ class Replicas(RuleBasedStateMachine):
         self.erased: set[tuple[str, str]] = set()  # what an erasure may reach by now, or will when devices meet
         self.held: dict[int, set[str]] = {}  # device -> what it acknowledged and must still hold
         self.unchecked: set[int] = set()
-        self.lost: set[str] = set()  # of the scope "device": nobody else could hold them
         self.numbers = itertools.count(1)
 
     # -- devices ------------------------------------------------------------------------------------
@@ -407,21 +406,25 @@ class Replicas(RuleBasedStateMachine):
         if device is other or device.backup is None or not device.on_disk:
             return
         path, held = device.backup
-        self.bequeath(number, heir, held)
+        if not self.bequeath(number, heir, held):
+            return
         device.memory.close()
         restore(path, device.path, overwrite=True)
         device.open()
 
-    def bequeath(self, number: int, heir: int, held: set[str]) -> None:
-        """Another device gets all that a device loses when it is what it was while it held only ``held``."""
+    def bequeath(self, number: int, heir: int, held: set[str]) -> bool:
+        """Whether another device holds all that a device loses when it is what it was while it held only ``held``."""
         memory, other = self.devices[number].memory, self.devices[heir].memory
         while merged(other, memory) + merged(memory, other):
             pass
         private = {event for event in self.held[number] if self.acknowledged[event].scope == "device"}
-        self.held[heir] |= self.held[number] - private
-        for event in private - held:
-            self.lost.add(event)
+        names = names_in(other)
+        gone = {event for event in self.held[number] - held - private if self.acknowledged[event] not in names}
+        if any(map(self.stays, gone)):
+            return False  # the other one holds another branch of that log
+        self.held[heir] |= self.held[number] - held - private
         self.held[number] = set(held)
+        return True
 
     @rule(number=DEVICES)
     def copy_the_machine(self, number: int) -> None:
@@ -438,7 +441,8 @@ class Replicas(RuleBasedStateMachine):
         if device is other or device.disk is None:
             return
         disk, held = device.disk
-        self.bequeath(number, heir, held)
+        if not self.bequeath(number, heir, held):
+            return
         device.memory.close()
         put_back(device.path, disk)
         device.clock.time += 1 + next(self.numbers)  # no machine goes back within a microsecond
