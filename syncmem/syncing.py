@@ -90,6 +90,7 @@ class Syncing(Opened):
     def __init__(self, path: str | os.PathLike[str], **options: Any) -> None:
         super().__init__(path, **options)
         self._replica.govern(lambda key: self._syncer.vault.cut_of(key))
+        self._replica.tell_of_repairs(lambda log, last: self._syncer.ledger.doubt(log, last))
         self._replica.subjects_named_by(lambda scope: self._syncer.vault.subject_key(scope))
 
     @cached_property
@@ -353,6 +354,7 @@ class Syncing(Opened):
                 refused=tuple(one.outcomes.refused),
                 reset=one.outcomes.reset,
                 forked=one.outcomes.forked,
+                repaired=tuple(map(self._telling.repair, one.outcomes.repaired)),
             )
             for one in results
         )

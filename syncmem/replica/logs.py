@@ -265,14 +265,14 @@ class Logs:
         sql = "SELECT seq, signature FROM signatures WHERE log = ? AND seq >= ? ORDER BY seq"
         return [*self._db.execute(sql, (log.no, first)).fetchall(), (log.seq, log.signature)]
 
+    def has(self, log: Log, frame: Frame) -> bool:
+        """Whether a log as it is held goes through a frame."""
+        return log.seq >= frame.last and self.head_at(log, frame.last) == frame.head
+
     # -- reading ------------------------------------------------------------------------------------
 
     def event(self, position: int) -> Stored:
-        """The event at a position.
-
-        Raises:
-            NotFound: it has not arrived.
-        """
+        """The event at a position, or NotFound."""
         if not self.holds(position):
             raise NotFound("the event has not arrived here; sync, then try again")
         first, events = self.run_of(position)

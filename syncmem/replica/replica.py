@@ -75,6 +75,7 @@ class Replica:
             self.clocks = Clocks(self.db, self.logs)
             self.cuts = Cuts(self.db, self.logs)
             self.moves = Moves(self.db, self.logs, self.cuts)
+            self._tell_of_repair: Callable[[bytes, int], None] = lambda log, last: None
             self._cut_of: Callable[[LogKey], int | None] = lambda key: None
             self._forget_also: list[Callable[[], None]] = []
             self.fold = Fold(self.db, self.logs, self.catalog, self.clocks, self.cuts, self.moves)
@@ -243,6 +244,8 @@ class Replica:
         if self._repair.stale:
             rebuilding.refold_all(self.db, self.logs, self.fold, self.cuts, self.erasures, self._forget)
             self.scrubber.mark(n)
+        for done in self._repair.done:
+            self._tell_of_repair(done.log, done.first - 1)
         if self._repair.stale or self._repair.done:
             arrivals = rebuilding.arrivals_of(n, self.logs)
             for position, event, _ in arrivals:
@@ -254,7 +257,7 @@ class Replica:
         log = self.logs.by_id.get(frame.key.id)
         if self.moves.path(frame.key.id, frame.last, frame.head):
             return False
-        if log is None or log.seq < frame.last or self.logs.head_at(log, frame.last) != frame.head:
+        if log is None or not self.logs.has(log, frame):
             return True
         lacking = self.logs.restorable(log, frame.first, frame.events, frame.cover)
         return any(not self.erasures.forbids(position, event) for position, event, _ in lacking)
@@ -360,6 +363,10 @@ class Replica:
     def forget_also(self, forget: Callable[[], None]) -> None:
         """Let somebody who caches what the file says drop it whenever the replica does."""
         self._forget_also.append(forget)
+
+    def tell_of_repairs(self, told: Callable[[bytes, int], None]) -> None:
+        """Who wants to know which log went back to which place."""
+        self._tell_of_repair = told
 
     def govern(self, cut_of: Callable[[LogKey], int | None]) -> None:
         """Ask the vault where a log stops to count (None: it does not)."""

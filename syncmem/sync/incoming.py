@@ -102,7 +102,10 @@ class Incoming:
         """Take in some frames of what was admitted; why those of some logs were not is kept for :meth:`settle`."""
         written = self._replica.take_in(frames)
         self._note(written)
-        self._refused |= {} if written is None else written.refused
+        if written is not None:
+            self._refused |= written.refused
+            for log, first in ((done.log, done.first) for done in written.repaired if done.log in self._refused):
+                self._refused[log] = BrokenChain("the log was forked and is repaired; sync again", first - 1)
 
     def settle(self, known: Known, blobs: Sequence[Opened]) -> None:
         """Note each blob, all of whose frames were tried, as taken, held or refused. Inside a write transaction."""
@@ -136,15 +139,17 @@ class Incoming:
                 continue
             if not isinstance(error, BrokenChain) or error.missing_after is None:
                 errors.append(error)
-            elif held is None or held.seq < frame.last:
-                self.lacking[frame.key.id] = 0 if held is None else held.seq
+            elif held is None or not self._replica.logs.has(held, frame):
+                self.lacking[frame.key.id] = 0 if held is None else min(held.seq, error.missing_after)
                 self._ledger.put(known.no, opened.name, BlobState.HELD, opened.contents, reason=str(error))
                 return
-        self._ledger.put(known.no, opened.name, BlobState.TAKEN, opened.contents)
+        forked = {log for log, error in self._refused.items() if isinstance(error, Forked)}
+        contents = opened.contents.without(forked)
+        self._ledger.put(known.no, opened.name, BlobState.TAKEN, contents)
         if errors:
             reason = str(errors[0])
             state = BlobState.TAKEN if isinstance(errors[0], Forked) else BlobState.REFUSED
-            self._ledger.put(known.no, opened.name, state, opened.contents, reason=reason)
+            self._ledger.put(known.no, opened.name, state, contents, reason=reason)
         self._ledger.advance(known.no, opened.name.stream)
         if opened.blob.state is not None:
             self.states.append((opened.blob.device, opened.blob.state))

@@ -7,7 +7,7 @@ what a mailbox holds of a log is known from the blobs that were written or read 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
@@ -45,6 +45,10 @@ class Contents(NamedTuple):
         for log, first, last in self.logs:
             if first <= held.get(log, 0) + 1:
                 held[log] = max(held.get(log, 0), last)
+
+    def without(self, logs: Set[bytes]) -> Contents:
+        """The same, of other logs alone."""
+        return Contents([part for part in self.logs if part[0] not in logs], self.statements)
 
     @classmethod
     def read(cls, data: bytes) -> Contents:
@@ -143,6 +147,17 @@ class Ledger:
         known.wanted = known.wanted if wanted is None else wanted
         sql = "UPDATE mailboxes SET reported = ?, wanted = ? WHERE no = ?"
         self._db.execute(sql, (known.reported, known.wanted, known.no))
+
+    def doubt(self, log: bytes, last: int) -> None:
+        """A branch of a log is void: no mailbox surely holds it beyond a place, and what did not fit is read again."""
+        self._db.execute("UPDATE holdings SET seq = min(seq, ?) WHERE what = ?", (last, log))
+        self._db.execute("DELETE FROM blobs WHERE blob IS NOT NULL")  # what waits is made anew
+        sql = "SELECT mailbox, stream, min(counter) FROM blobs WHERE state = ? AND reason IS NOT NULL GROUP BY 1, 2"
+        for no, stream, counter in self._db.execute(sql, (int(BlobState.TAKEN),)).fetchall():
+            sql = "UPDATE streams SET cursor = min(cursor, ?) WHERE mailbox = ? AND stream = ?"
+            self._db.execute(sql, (counter - 1, no, stream))
+        sql = "UPDATE blobs SET state = ? WHERE state = ? AND reason IS NOT NULL"
+        self._db.execute(sql, (int(BlobState.HELD), int(BlobState.TAKEN)))
 
     # -- streams ------------------------------------------------------------------------------------
 

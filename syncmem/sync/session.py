@@ -24,6 +24,7 @@ from typing import Final, TypeAlias
 from syncmem.errors import PeerError
 from syncmem.replica.bundle import batches
 from syncmem.replica.rectangles import Change
+from syncmem.replica.repair import Repaired
 from syncmem.replica.replica import MERGE_EVENTS, Written
 from syncmem.sync.incoming import EVENTS_AT_ONCE, Incoming, Opened
 from syncmem.sync.ledger import BlobState, Contents, Known, Ledger
@@ -64,6 +65,7 @@ class Outcomes:
     refused: list[str] = field(default_factory=list)
     forked: bool = False  # another life of this device writes into the same stream
     reset: bool = False  # the mailbox was not the one it was
+    repaired: list[Repaired] = field(default_factory=list)  # branches of forked logs that are void since
 
 
 class Session:
@@ -218,6 +220,7 @@ class Session:
         told = self.outcomes
         logs = self._out.replica.logs
         for written in results:
+            told.repaired += written.repaired
             told.events += sum(not logs.log_of(position).own for position in written.positions)
             room = CHANGES_MAX - len(told.changes)
             told.changes += written.changes[:room]

@@ -259,7 +259,7 @@ class Syncer:
     def _sync_scope(self, mailbox: Mailbox, address: str, key: EpochKey, *, farewell: bool = False) -> Synced:
         now = self._now
         with self._writing():
-            known = self.ledger.mailbox(address, key)
+            known, born = self.ledger.mailbox(address, key), self.replica.identity.incarnation
             self.ledger.unblock(known.no)
             outgoing = Outgoing(self.vault, self.ledger, self.digests, key, farewell=farewell)
             incoming = Incoming(self.vault, self.ledger, key)
@@ -277,7 +277,8 @@ class Syncer:
                 self.ledger.failed(known.no, str(error))
             if session.outcomes.forked:
                 self.ledger.forget_waiting(known.no)
-                self.replica.author.renounce()
+                if self.replica.identity.incarnation == born:
+                    self.replica.author.renounce()
             self.reports.keep(key.scope, key.epoch, incoming.states, now)
             for scope in self.vault.scopes:
                 self.reports.verify(scope, now)
