@@ -213,7 +213,8 @@ class Session:
             self._in.settle(self._known, members)
             self._count(self._in.written)
             self._in.written = []
-        self.outcomes.received += len(batch)
+            states = [self._ledger.state(self._known.no, opened.name) for opened in batch]
+        self.outcomes.received += states.count(BlobState.TAKEN)
 
     def _count(self, results: Sequence[Written]) -> None:
         """Note what was taken in and what it changed; of a flood only the beginning."""
