@@ -186,7 +186,7 @@ class Syncers(RuleBasedStateMachine):
         if name == heir or not {name, heir} <= self.members(listener) & self.members(memory):
             return
         memory.close()
-        disk = disk_of(self.group.path(name))
+        disk, held = disk_of(self.group.path(name)), set(self.held[name])
         self.remember_on(name, self.group.open(name))
         with contextlib.suppress(Forked, BrokenChain):
             listener.merge(self.group.devices[name])
@@ -194,6 +194,8 @@ class Syncers(RuleBasedStateMachine):
             self.sync_quietly(name)
         if name not in self.live or not self.held[name] <= values(listener):
             return  # what only the first life knew would be lost with its disk
+        self.held[heir] |= self.held[name]
+        self.held[name] = held
         self.group.devices[name].close()
         put_back(self.group.path(name), disk)
         self.group.pass_time()
@@ -219,6 +221,7 @@ class Syncers(RuleBasedStateMachine):
 
     def heal(self) -> None:
         self.trouble.end()
+        self.group.pass_time()  # what was written within a microsecond is believed by now
         for _ in range(3):
             for name in self.live:
                 self.sync_or_leave(name)
