@@ -57,6 +57,7 @@ from syncmem.results import (
     MergeReport,
     Notice,
     Receipt,
+    RepairedLog,
     Source,
     Timeline,
 )
@@ -117,6 +118,7 @@ __all__ = [
     "Predicate",
     "ReadOnlyFile",
     "Receipt",
+    "RepairedLog",
     "Revoked",
     "SeveralValues",
     "SlotChange",

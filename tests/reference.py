@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tests.contest import contested, timeline  # noqa: F401  (the timeline of a whole slot)
+from tests.contest import contested, writer
+from tests.contest import timeline as timeline
 
 Event = dict[str, Any]
 NONE = "(none)"
@@ -47,7 +48,7 @@ def ordered(e: Event) -> Event:
 def hit(actor: Event, target: Event) -> bool:
     """Whether the actor may take the target back: enough trust, or the same source and device; else a dispute."""
     own = actor.get("source") is not None and actor.get("source") == target.get("source")
-    allowed = bool(actor["trust"] >= target["trust"] or (own and actor["device"] == target["device"]))
+    allowed = bool(actor["trust"] >= target["trust"] or (own and writer(actor) == writer(target)))
     target["disputed"] = target.get("disputed", False) or not allowed
     return allowed
 

@@ -20,12 +20,17 @@ from typing import Any, Final, NamedTuple
 from syncmem import labels
 from syncmem.codec import EVENT_BYTES_MAX, FLAT, is_canonical, pack, pack_flat, unpack_outer
 from syncmem.errors import InvalidInput, NotCanonical
+from syncmem.model.frontier import HEAD_BYTES as HEAD_BYTES
+from syncmem.model.frontier import Frontier as Frontier
+from syncmem.model.frontier import check_frontier
 from syncmem.model.instant import EARLIEST, LATEST
+from syncmem.model.moved import Moved, check_moved
 from syncmem.model.value import TEXT_BYTES_MAX
 from syncmem.model.value import decode as value_of_bytes
 
 ID_BYTES: Final = 16
 SALT_BYTES: Final = 32  # of the names in an erasure
+
 LOG_PREFIX_BYTES: Final = 6  # of a log id, in the public names of events
 CHAIN_START: Final = bytes(32)
 TRUST_MAX: Final = 100
@@ -46,6 +51,7 @@ class Kind(IntEnum):
     CLOCK_NOTE = 9
     FRONTIER = 10
     ERASE = 11
+    MOVED = 12
 
 
 STATEMENTS: Final = frozenset({Kind.CLAIM, Kind.AFFIRM, Kind.END, Kind.DENY})
@@ -153,15 +159,6 @@ class ClockNote(NamedTuple):
     extra: dict[str, Any] | None
 
 
-class Frontier(NamedTuple):
-    """Payload: what the device held from its transaction ``n`` on: ``[log id, last place]`` pairs that changed."""
-
-    n: int
-    fold_version: int
-    changed: list[list[Any]]
-    extra: dict[str, Any] | None
-
-
 class Erase(NamedTuple):
     """Payload: everything about these entities goes, everywhere. Nothing takes it back; it names nobody."""
 
@@ -173,7 +170,7 @@ class Erase(NamedTuple):
     extra: dict[str, Any] | None
 
 
-Payload = Statement | Retract | Withdraw | Undo | Define | ClockNote | Frontier | Erase
+Payload = Statement | Retract | Withdraw | Undo | Define | ClockNote | Frontier | Erase | Moved
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +296,10 @@ def _ref(item: Any) -> Ref:
 
 def _check_ranges(payload: Payload) -> None:
     if isinstance(payload, Frontier):
-        _check_frontier(payload)
+        check_frontier(payload, place_max=SEQ_MAX)
+        return
+    if isinstance(payload, Moved):
+        check_moved(payload, place_max=SEQ_MAX)
         return
     if isinstance(payload, Statement):
         entity, predicate, value, _, observed_at, start, latest, stop, *_ = payload
@@ -330,16 +330,6 @@ def _check_value(value: Any) -> None:  # refuses what no claim can hold
             value_of_bytes(pack(value))
         except InvalidInput as error:
             raise NotCanonical(f"the value is none that a claim holds ({error})") from error
-
-
-def _check_frontier(note: Frontier) -> None:
-    if not (0 <= note.n <= LATEST and 0 <= note.fold_version <= LATEST and all(map(_is_place, note.changed))):
-        raise NotCanonical("a frontier note counts from 0 and lists [log id, place]; ask the sender to check it")
-
-
-def _is_place(pair: Any) -> bool:  # a log id and a place in that log
-    typed = type(pair) is list and [*map(type, pair)] == [bytes, int]
-    return typed and len(pair[0]) == ID_BYTES and 0 <= pair[1] <= SEQ_MAX
 
 
 class _Check(NamedTuple):
@@ -383,6 +373,7 @@ _SHAPES: Final[dict[int, tuple[type[Any], _Check]]] = {
     Kind.CLOCK_NOTE: _shape(ClockNote, _BYTES, _INT, _INT, _INT, *_SAID, _OPTIONAL_MAP),
     Kind.FRONTIER: _shape(Frontier, _INT, _INT, _LIST, _OPTIONAL_MAP),
     Kind.ERASE: _shape(Erase, _LIST, _OPTIONAL_BYTES, *_SAID, _OPTIONAL_MAP),
+    Kind.MOVED: _shape(Moved, _BYTES, _INT, _BYTES, _BYTES, _LIST, _OPTIONAL_MAP),
 }
 
 

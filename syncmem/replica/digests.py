@@ -24,7 +24,7 @@ _NONE: Final = bytes(DIGEST_BYTES)
 
 
 class ScopeDigests(NamedTuple):
-    """Digests of 32 bytes each, and how many events are held: that number only grows."""
+    """Digests of 32 bytes each, and how many events are or were held: that number only grows."""
 
     events: bytes
     beliefs: bytes
@@ -49,7 +49,8 @@ class Digests:
         """The digests of a scope as it is now; inside a write transaction."""
         statements = [row[0] for row in self._db.execute("SELECT id FROM statements").fetchall()]
         events = event_digest(scope, self._logs.held(), statements)
-        return ScopeDigests(events.value, self._beliefs(scope), events.held)
+        void = self._db.execute("SELECT coalesce(sum(count), 0) FROM moves WHERE acts = 1").fetchone()[0]
+        return ScopeDigests(events.value, self._beliefs(scope), events.held + int(void))
 
     def _beliefs(self, scope: str) -> bytes:
         self._catch_up()

@@ -24,6 +24,7 @@ from typing import Final, TypeAlias
 from syncmem.errors import PeerError
 from syncmem.replica.bundle import batches
 from syncmem.replica.rectangles import Change
+from syncmem.replica.repair import Repaired
 from syncmem.replica.replica import MERGE_EVENTS, Written
 from syncmem.sync.contents import BlobState, Contents
 from syncmem.sync.dropping import Dropper, Fetch, Writing
@@ -61,6 +62,7 @@ class Outcomes:
     refused: list[str] = field(default_factory=list)
     forked: bool = False  # another life of this device writes into the same stream
     reset: bool = False  # the mailbox was not the one it was
+    repaired: list[Repaired] = field(default_factory=list)  # branches of forked logs that are void since
 
 
 class Session:
@@ -216,13 +218,15 @@ class Session:
             self._in.settle(self._known, members)
             self._count(self._in.written)
             self._in.written = []
-        self.outcomes.received += len(batch)
+            states = [self._ledger.state(self._known.no, opened.name) for opened in batch]
+        self.outcomes.received += states.count(BlobState.TAKEN)
 
     def _count(self, results: Sequence[Written]) -> None:
         """Note what was taken in and what it changed; of a flood only the beginning."""
         told = self.outcomes
         logs = self._out.replica.logs
         for written in results:
+            told.repaired += written.repaired
             told.events += sum(not logs.log_of(position).own for position in written.positions)
             room = CHANGES_MAX - len(told.changes)
             told.changes += written.changes[:room]

@@ -285,7 +285,7 @@ class Syncer:
     def _sync_scope(self, mailbox: Mailbox, address: str, key: EpochKey, *, farewell: bool = False) -> Synced:
         now = self._now
         with self._writing():
-            known = self.ledger.mailbox(address, key)
+            known, born = self.ledger.mailbox(address, key), self.replica.identity.incarnation
             if not farewell:
                 self.ledger.leave(known.no, left=False)
             self.ledger.unblock(known.no)
@@ -307,7 +307,8 @@ class Syncer:
                 self.ledger.failed(known.no, str(error))
             if session.outcomes.forked:
                 self.ledger.forget_waiting(known.no)
-                self.replica.renounce()
+                if self.replica.identity.incarnation == born:
+                    self.replica.author.renounce()
             self.reports.keep(key.scope, key.epoch, incoming.states, now)
             for scope in self.vault.scopes:
                 self.reports.verify(scope, now)

@@ -28,8 +28,9 @@ def erase(log: Log, on: float, *entities: str, salt: bytes | None = SALT, trust:
 
 
 def sees(log: Log, on: float, other: Log, place: int) -> None:
-    """Write a frontier note."""
-    log.write(10, day(on), [1, 1, [[other.id, place]], None])
+    """Write a frontier note; of a place that is not written yet, its head is made up."""
+    head = other.heads[place] if place < len(other.heads) else bytes(8)
+    log.write(10, day(on), [1, 1, [[other.id, place, head[:8]]], None])
 
 
 def three() -> tuple[Log, Log, Log]:

@@ -364,7 +364,7 @@ def ties() -> Iterator[Vector]:
 def passed_over() -> Iterator[Vector]:
     written, _ = two_cities(SINGLE)
     b = written[2]
-    b.write(10, day(4), [1, 1, [[written[1].id, 2]], None])
+    b.write(10, day(4), [1, 1, [[written[1].id, 2, written[1].heads[2][:8]]], None])
     b.write(99, day(5), ["of a later version"])
     b.write(1, day(6), said("Faro", trust=101))
     b.write(1, 253_402_300_800_000_000, said("Faro"))
