@@ -103,6 +103,8 @@ class Session:
                 read_all = False
                 continue
             news = yield from self._read(answer)
+            if self.outcomes.forked:
+                return  # what is written goes into another stream from the next sync on
             read_all = not answer.more
             if not went and not news and (waiting or answer.more):
                 return  # nothing moves: the ledger tells what was refused and what is held

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from syncmem import Memory
+from syncmem import Memory, Unreachable
+from syncmem.sync.in_memory import InMemoryMailbox, InMemoryServer
+from syncmem.wire.mailbox import Answer, Exchange
 from tests.machine import Disk, disk_of, put_back
 from tests.sync.group import Group
 
@@ -32,6 +36,41 @@ def diaries(group: Group, scope: str = "vault") -> list[list[object]]:
     group.pass_time()
     memories = group.devices.values()
     return [sorted(belief.value for belief in memory.beliefs("ana", "diary", scope=scope)) for memory in memories]
+
+
+class Cut(InMemoryMailbox):
+    """A mailbox that cannot be reached for a while."""
+
+    reachable = True
+
+    def exchange(self, request: Exchange, write_seed: bytes) -> Answer:
+        if not Cut.reachable:
+            raise Unreachable("no network; sync again")
+        return super().exchange(request, write_seed)
+
+
+def test_a_stream_that_another_life_writes_too_is_left_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waits there is refused for ever, so that a session which put more behind it would not come to an end."""
+    server = InMemoryServer()
+    group = Group(tmp_path, "memory:", lambda address: Cut(server, address))
+    group.found()
+    group.pair("phone")
+    group.settle()
+    disk = copied(group, "laptop")
+    write(group.devices["laptop"], "a1")
+    group.settle()
+    laptop = gone_back(group, "laptop", disk)
+    write(laptop, "b1")
+    with monkeypatch.context() as patched:
+        patched.setattr(Cut, "reachable", False)
+        group.sync("laptop")
+    write(laptop, "b2")
+    (report,) = group.sync("laptop")
+    assert [(one.forked, one.questions) for one in report.mailboxes] == [(True, 1)]
+    group.settle()
+    assert diaries(group) == [["a1", "b1", "b2"]] * 2
+    group.assert_in_sync()
+    group.close()
 
 
 @pytest.mark.parametrize(
