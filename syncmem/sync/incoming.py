@@ -15,6 +15,7 @@ from typing import Final
 from syncmem.errors import BrokenChain, Forked, NotCanonical, PeerError, Unreadable
 from syncmem.model.event import LogKey
 from syncmem.model.frame import Frame, payload_bytes
+from syncmem.replica.catalog import VAULT
 from syncmem.replica.replica import Written
 from syncmem.seal.envelope import EpochKey, unseal
 from syncmem.seal.graph import STATEMENTS_MAX
@@ -77,6 +78,11 @@ class Incoming:
         """A number that grows with what is known here: while it is the same, what is held waits still."""
         events = sum(log.seq for log in self._replica.logs.held(scope=self._key.scope))
         return events + len(self._vault.roster.ids)
+
+    def wants(self) -> list[tuple[bytes, int]]:
+        """What is to be asked for: what follows a place of a log, and statements that others build on (place 0)."""
+        missing = self._vault.roster.missing if self._key.scope == VAULT else ()
+        return sorted([*self.lacking.items(), *((id, 0) for id in missing)])
 
     # -- opening ------------------------------------------------------------------------------------
 

@@ -122,7 +122,7 @@ class Session:
     def _compose(self, *, everything: bool) -> None:
         """Write down what is to be sent. A mailbox never seen is read first."""
         if self._known.epoch is not None:
-            wants = sorted(self._in.lacking.items()) if everything else []
+            wants = self._in.wants() if everything else []
             self._out.compose(self._known, wants, everything=everything)
 
     # -- answers ------------------------------------------------------------------------------------
