@@ -7,7 +7,7 @@ only once its blob was read or another one has said that nothing is missing ther
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -53,11 +53,12 @@ class Mailboxes:
         """The mailboxes in use."""
         return self._select("left_behind = 0")
 
-    def earlier(self, address: str, key: EpochKey, now: int) -> list[Known]:
-        """The mailboxes of a scope's other epochs at an address that are to be visited now."""
+    def earlier(self, address: str, key: EpochKey, now: int, others: Collection[bytes]) -> list[Known]:
+        """Of the mailboxes of a scope's other epochs (their ids) at an address, those that are to be visited now."""
         due = "(left_behind = 0 OR success IS NULL OR success NOT BETWEEN ? AND ?)"
         where = f"address = ? AND scope = ? AND id <> ? AND {due}"
-        return self._select(where, address, key.scope, key.mailbox, now - REVISITED_AFTER, now)
+        found = self._select(where, address, key.scope, key.mailbox, now - REVISITED_AFTER, now)
+        return [known for known in found if known.id in others]
 
     def _select(self, where: str, *values: object) -> list[Known]:
         columns = "no, address, scope, id, epoch, reported, wanted, knew"

@@ -200,9 +200,11 @@ class Syncer:
 
     def _earlier(self, address: str, key: EpochKey) -> list[tuple[Known, EpochKey]]:
         """The mailboxes of a scope's earlier epochs that are not left yet."""
-        with self.lock:
-            earlier = {known.id: known for known in self.ledger.earlier(address, key, self._now)}
-            return [(earlier[old.mailbox], old) for old in self.vault.keys.values() if old.mailbox in earlier]
+        with self._writing():
+            others = {k.mailbox: k for k in self.vault.keys.values() if k.scope == key.scope and k.epoch != key.epoch}
+            for other in others.values():
+                self.ledger.mailbox(address, other)  # also where this device rotated before it had ever been there
+            return [(known, others[known.id]) for known in self.ledger.earlier(address, key, self._now, others)]
 
     def _leave(self, earlier: Sequence[tuple[Known, EpochKey]], address: str, key: EpochKey) -> None:
         """Leave mailboxes of earlier epochs: once all that was there is in the new one, it is to go from the old."""

@@ -449,3 +449,15 @@ def test_what_a_stranger_wrote_is_not_believed_until_a_member_answers_for_it(gro
     for memory in (laptop, tablet):
         assert memory.believe("ana", "city").value == "said by a stranger"
     group.assert_in_sync("laptop", "tablet")
+
+
+def test_who_rotates_before_its_first_sync_is_followed_all_the_same(group: Group) -> None:
+    laptop = group.found()
+    group.pair("phone")
+    group.settle()
+    tablet = group.pair("tablet")  # it has never been at the mailbox, and moves on at once
+    tablet.revoke("phone")
+    tablet.remember("ana", "city", "said on the tablet")
+    group.settle("tablet", "laptop")
+    assert laptop.believe("ana", "city").value == "said on the tablet"
+    group.assert_in_sync("tablet", "laptop")
