@@ -112,17 +112,32 @@ class TakingBack(Writing):
         return Bounds(**given)
 
     def undo(
-        self, event: str, *, trust: Trust = None, source: Source | str | None = None, reason: str | None = None
+        self, *events: str, trust: Trust = None, source: Source | str | None = None, reason: str | None = None
     ) -> Receipt:
-        """Take back one event: a claim, an end, a retraction, a definition, also another undo."""
+        """Take back events as one: claims, ends, retractions, definitions, also other undos.
+
+        >>> from syncmem import Memory
+        >>> with Memory(":memory:") as memory:
+        ...     said = [memory.remember("ana", "language", name).event for name in ("English", "Portuguese")]
+        ...     undone = memory.undo(*said)
+        ...     again = memory.undo(undone.event)
+        ...     undone.closed[0].value, len(again.opened)
+        ('English', 2)
+
+        Raises:
+            NotFound: an event is not known here.
+            InvalidInput: nothing was named, or the events are not all of one scope.
+        """
+        if not events:
+            raise InvalidInput("undo names events; pass their ids, from receipts or from history()")
         said = self._words(
             scope=VAULT, trust=trust, source=source, observed_at=None, batch=None, reason=reason, zone=None
         )
         with self._lock, self._replica.transaction():
-            position = self._telling.position(event)
-            ref = self._replica.logs.ref(position)
-            payload = Undo(ref, said.trust, said.source.kind, said.source.id, said.extra or None)
-            return self._write(self._one_scope([position]), Kind.UNDO, payload)
+            positions = [self._telling.position(event) for event in events]
+            refs = [self._replica.logs.ref(position) for position in positions]
+            payload = Undo(refs, said.trust, said.source.kind, said.source.id, said.extra or None)
+            return self._write(self._one_scope(positions), Kind.UNDO, payload)
 
     def correct_clock(
         self, event: str, offset: timedelta, *, last: str | None = None, reason: str | None = None

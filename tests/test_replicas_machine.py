@@ -559,7 +559,7 @@ def _event(log: Log, seq: int, event: Event) -> reference.Event:
     elif isinstance(payload, Retract):
         result["corrects"] = [_name(ref) for ref in payload.refs]
     elif isinstance(payload, Undo):
-        result["target"] = _name(payload.ref)
+        result["target"] = _name(payload.refs[0])
     elif isinstance(payload, Define):
         result |= {"predicate": payload.predicate, "settings": payload.settings}
     elif isinstance(payload, ClockNote):

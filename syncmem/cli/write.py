@@ -128,12 +128,12 @@ def retract(session: Session, events: tuple[str, ...], **options: Any) -> None:
 
 
 @verb("undo")
-@click.argument("event")
+@click.argument("events", metavar="EVENT...", nargs=-1, required=True)
 @source_options
-def undo(session: Session, event: str, **options: Any) -> None:
-    """Take back one EVENT, also a retraction, an end or an undo."""
+def undo(session: Session, events: tuple[str, ...], **options: Any) -> None:
+    """Take back EVENTs of any kind, also a retraction, an end or an undo."""
     with session.memory() as memory:
-        receipt = memory.undo(event, **keywords(options))
+        receipt = memory.undo(*events, **keywords(options))
     _show(session, receipt)
 
 

@@ -119,9 +119,9 @@ class Withdraw(NamedTuple):
 
 
 class Undo(NamedTuple):
-    """Payload: one event is taken back."""
+    """Payload: these events, of any kind, are taken back as one."""
 
-    ref: Ref
+    refs: list[Ref]
     trust: int
     source_kind: str | None
     source_id: str | None
@@ -239,8 +239,6 @@ def encode(payload: Payload) -> bytes:
 
 def _plain(item: Any) -> Any:
     """A field as msgpack writes it."""
-    if isinstance(item, Ref):
-        return list(item)
     if isinstance(item, IntEnum):
         return int(item)
     if type(item) is list and item and isinstance(item[0], Ref):
@@ -287,11 +285,11 @@ def _check_types(kind: int, fields: Any, types: tuple[type[Any], ...], check: _C
         check.accepted.add(types)
 
 
-def _refs(value: Any) -> Any:
-    """Pointers as :class:`Ref`: one, or a list of them."""
-    if type(value) is list and value and type(value[0]) is list:
-        return [_ref(item) for item in value]
-    return _ref(value)
+def _refs(value: Any) -> list[Ref]:
+    """Pointers as :class:`Ref`; where any may stand, at least one does."""
+    if type(value) is not list or not value:
+        raise NotCanonical("references are a list of at least one; ask the sender to check it")
+    return [_ref(item) for item in value]
 
 
 def _ref(item: Any) -> Ref:

@@ -38,7 +38,7 @@ def references(kind: int, payload: Payload) -> list[tuple[Relation, Ref]]:
     if isinstance(payload, Retract):
         return [(Relation.RETRACTS, ref) for ref in payload.refs]
     if isinstance(payload, Undo):
-        return [(Relation.UNDOES, payload.ref)]
+        return [(Relation.UNDOES, ref) for ref in payload.refs]
     return []
 
 

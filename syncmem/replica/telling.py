@@ -240,10 +240,8 @@ def _reason(payload: Any) -> str | None:
 
 
 def _named(payload: Any) -> list[Any]:
-    if isinstance(payload, Retract):
+    if isinstance(payload, Retract | Undo):
         return list(payload.refs)
-    if isinstance(payload, Undo):
-        return [payload.ref]
     if isinstance(payload, Statement):
         return list(payload.refs or ())
     return []
