@@ -59,6 +59,7 @@ from syncmem.results import (
     Receipt,
     Source,
     Timeline,
+    Withdrawal,
 )
 from syncmem.statements import TRUST_TIERS, UNDATED
 from syncmem.watch import Subscription
@@ -129,6 +130,7 @@ __all__ = [
     "Unreachable",
     "Unreadable",
     "Wiped",
+    "Withdrawal",
     "WrongKey",
     "restore",
 ]

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable
 from datetime import tzinfo
 from typing import TYPE_CHECKING
 
-from syncmem.asking import Asking
 from syncmem.codec import unpack_own
 from syncmem.doctor import examine
 from syncmem.environment import Environment
@@ -29,15 +28,15 @@ from syncmem.model.frame import Frame
 from syncmem.replica.connection import WAIT_SECONDS
 from syncmem.results import Doctor, MergeReport, Notice
 from syncmem.syncing import Syncing
-from syncmem.taking_back import TakingBack
 from syncmem.watch import Listener, Subscription, Watch
+from syncmem.withdrawing import Withdrawing
 
 if TYPE_CHECKING:
     from syncmem.background import BackgroundSync
     from syncmem.standing import SyncReport
 
 
-class Memory(TakingBack, Forgetting, Asking, Meeting, Syncing):
+class Memory(Withdrawing, Forgetting, Meeting, Syncing):
     """A replica of an assistant's memory in one SQLite file.
 
     Args:

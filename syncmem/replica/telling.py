@@ -116,6 +116,11 @@ class Telling:
         """The public name of a device: the start of its key."""
         return device[:LOG_PREFIX_BYTES].hex()
 
+    @staticmethod
+    def verb(kind: int) -> str:
+        """What an event of a kind does, as :class:`syncmem.HistoryEntry` names it."""
+        return _VERBS[Kind(kind)] if kind in list(Kind) else "unknown"
+
     # -- history ------------------------------------------------------------------------------------
 
     def about(self, slot: Slot) -> list[int]:
@@ -149,7 +154,7 @@ class Telling:
         clock = replica.clocks.corrected(position, event.hlc)
         return HistoryEntry(
             event=self.event_id(position),
-            verb=_VERBS.get(Kind(event.kind), "unknown") if event.kind in list(Kind) else "unknown",
+            verb=self.verb(event.kind),
             **self._said(position, event, payload),
             batch=getattr(payload, "batch", None),
             reason=_reason(payload),
