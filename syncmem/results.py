@@ -161,6 +161,7 @@ class Withdrawal:
         taken: how many events were taken back, by their verb, such as ``{"remember": 412, "end": 3}``.
         slots: (scope, entity, predicate, number) of the statements that were taken back.
         changed: (scope, entity, predicate) of the slots that believe something else now.
+        trust: with how much trust it was taken back; an undo of it needs as much.
         outranked: how many events stay because they were said with more trust; pass a higher ``trust=``.
         erasures: how many erasures are among its words; nothing takes those back.
         since, until: the time that was looked at; None: unbounded.
@@ -173,6 +174,7 @@ class Withdrawal:
     taken: dict[str, int]
     slots: tuple[tuple[str, str, str, int], ...]
     changed: tuple[tuple[str, str, str], ...]
+    trust: int
     outranked: int
     erasures: int
     since: datetime | None

@@ -47,8 +47,9 @@ class Withdrawing(TakingBack, Asking):
     ) -> Withdrawal:
         """Take back everything that a source or a device said: claims, ends, definitions, also what it took back.
 
-        ``memory.undo(*receipt.events)`` restores all of it (where it was said in several scopes, those of each scope
-        by themselves).  It covers what has arrived here; said again, it takes back what has arrived since.
+        ``memory.undo(*receipt.events, trust=receipt.trust)`` restores all of it (where it was said in several scopes,
+        those of each scope by themselves).  It covers what has arrived here; said again, it takes back what has
+        arrived since.
 
         >>> from syncmem import Memory
         >>> with Memory(":memory:") as memory:
@@ -130,6 +131,7 @@ class Withdrawing(TakingBack, Asking):
             taken=dict(sorted(Counter(self._telling.verb(each.kind) for each in taken).items())),
             slots=_slots(taken),
             changed=tuple(slot[1:] for slot in changed),
+            trust=said.trust,
             outranked=len(found) - erasures - len(able),
             erasures=erasures,
             since=shown(speaker.since),

@@ -329,7 +329,7 @@ def test_a_withdrawal_is_as_if_it_had_never_been_said_and_its_undo_as_if_it_had_
     assert world.fresh(list(judge._offer({}))).belief_digest() == judge.belief_digest()
     assert judge.withdraw(device=victim.device, since=since, trust=100).events == ()
     if receipt.events:
-        judge.undo(*receipt.events, trust=100)
+        judge.undo(*receipt.events, trust=receipt.trust)
     assert judge.belief_digest() == before
     assert world.fresh(list(judge._offer({}))).belief_digest() == before
     judge.rebuild()

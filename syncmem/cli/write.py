@@ -184,7 +184,7 @@ def _withdrawn_text(receipt: Withdrawal) -> str:
     if receipt.erasures:
         lines.append(f"{counted(receipt.erasures, 'erasure')} among it: nothing takes an erasure back.")
     if receipt.events:
-        lines.append(f"To take this back: syncmem undo {' '.join(receipt.events)}")
+        lines.append(f"To take this back: syncmem undo {' '.join(receipt.events)} --trust {receipt.trust}")
     return "\n".join(lines)
 
 
