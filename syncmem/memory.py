@@ -113,7 +113,22 @@ class Memory(Withdrawing, Forgetting, Meeting, Syncing):
         return syncing
 
     def doctor(self, *, full: bool = False) -> Doctor:
-        """Examine the replica; ``full`` also recomputes the chain of every log."""
+        """Examine the replica; ``full`` also recomputes the chain of every log.
+
+        ``facts`` holds, beside the state of the file and its logs: ``oscillation`` (slots that keep going back to a
+        value they had left, and whose claims swing them), ``quality`` (of each source and each device, how many of its
+        claims were taken back or won nowhere), ``lookalikes`` (predicates and entities that may be one),
+        ``cardinality``.  Each sentence in ``problems`` ends with the next step.
+
+        >>> from syncmem import Memory
+        >>> with Memory(":memory:") as memory:
+        ...     _ = memory.define("language", cardinality="many")
+        ...     _ = memory.remember("ana", "language", "English", source="mail-import")
+        ...     wrong = memory.remember("ana", "language", "Klingon", source="mail-import")
+        ...     _ = memory.retract(wrong.event)
+        ...     memory.doctor().facts["quality"]["sources"][0]["error_rate"]
+        0.5
+        """
         with self._looking():
             return examine(self._replica, full=full)
 
