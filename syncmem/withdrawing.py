@@ -18,6 +18,7 @@ from syncmem.model.event import Kind, Statement, Undo
 from syncmem.model.instant import BEGINNING, FOREVER, shown
 from syncmem.model.record import UNDONE
 from syncmem.replica.finding import Said, Speaker, said_by
+from syncmem.replica.replica import Written
 from syncmem.results import Source, Withdrawal
 from syncmem.statements import When, Words
 from syncmem.taking_back import REFERENCES_MAX, TakingBack
@@ -108,29 +109,18 @@ class Withdrawing(TakingBack, Asking):
         )
 
     def _take_back(self, speaker: Speaker, said: Words, dry_run: bool) -> Withdrawal:
-        """Name all that was found and is not undone yet, until it is.
-
-        Taking an undo back may bring to life what it had undone, hence several turns.
-        """
         found = list(said_by(self._replica, speaker))
         erasures = sum(each.kind == Kind.ERASE for each in found)
         able = [each for each in found if each.kind != Kind.ERASE and each.trust <= said.trust]
-        taken: list[Said] = []
-        events: list[str] = []
-        slots: set[int] = set()
-        while standing := [each for each in able if not self._is_undone(each)]:
-            taken += standing
-            for scope in sorted({each.scope for each in standing}):
-                items = [(Kind.UNDO, undo) for undo in self._undos([e for e in standing if e.scope == scope], said)]
-                written = self._replica.append(scope, items)
-                events += [self._telling.event_id(position) for position in written.positions]
-                slots.update(change.slot for change in written.changes)
-        changed = [slot for number in sorted(slots) if (slot := self._replica.catalog.known(number))]
+        taken, written = self._name(able, said)
+        touched = {change.slot for each in written for change in each.changes}
+        slots = [slot for number in sorted(touched) if (slot := self._replica.catalog.known(number))]
+        events = [self._telling.event_id(position) for each in written for position in each.positions]
         return Withdrawal(
             events=() if dry_run else tuple(events),
             taken=dict(sorted(Counter(self._telling.verb(each.kind) for each in taken).items())),
             slots=_slots(taken),
-            changed=tuple(slot[1:] for slot in changed),
+            changed=tuple(slot[1:] for slot in slots),
             trust=said.trust,
             outranked=len(found) - erasures - len(able),
             erasures=erasures,
@@ -141,12 +131,32 @@ class Withdrawing(TakingBack, Asking):
             dry_run=dry_run,
         )
 
-    def _is_undone(self, each: Said) -> bool:
-        return bool(self._replica.fold.liveness.status(each.position) & UNDONE)
+    def _name(self, able: Sequence[Said], said: Words) -> tuple[list[Said], list[Written]]:
+        """Name all that is not undone yet, each once: what was taken back, and what was written.
 
-    def _undos(self, standing: Sequence[Said], said: Words) -> Iterator[Undo]:
-        for first in range(0, len(standing), REFERENCES_MAX):
-            refs = [self._replica.logs.ref(each.position) for each in standing[first : first + REFERENCES_MAX]]
+        Taking an undo back may bring to life what it had undone, hence several turns.  What the words of a removed
+        device do not reach stays.
+        """
+        named: dict[int, Said] = {}
+        written: list[Written] = []
+        standing = self._standing(able)
+        while new := [each for each in standing if each.position not in named]:
+            named |= {each.position: each for each in new}
+            for scope in sorted({each.scope for each in new}):
+                items = [(Kind.UNDO, undo) for undo in self._undos([e for e in new if e.scope == scope], said)]
+                written.append(self._replica.append(scope, items))
+            standing = self._standing(able)
+        left = {each.position for each in standing}
+        return [each for each in named.values() if each.position not in left], written
+
+    def _standing(self, events: Sequence[Said]) -> list[Said]:
+        """Those that are not undone."""
+        status = self._replica.fold.liveness.status
+        return [each for each in events if not status(each.position) & UNDONE]
+
+    def _undos(self, events: Sequence[Said], said: Words) -> Iterator[Undo]:
+        for first in range(0, len(events), REFERENCES_MAX):
+            refs = [self._replica.logs.ref(each.position) for each in events[first : first + REFERENCES_MAX]]
             yield Undo(refs, said.trust, None, None, said.extra or None)
 
 

@@ -239,6 +239,31 @@ class Replicas(RuleBasedStateMachine):
     @rule(
         target=others,
         number=DEVICES,
+        speaker=st.one_of(DEVICES, SOURCES.filter(bool)),
+        since=OFTEN_NONE,
+        trust=TRUSTS,
+        dry_run=st.sampled_from([False, False, True]),
+    )
+    def withdraw_all_that_somebody_said(self, number: int, speaker: int | str, since: Any, **said: Any) -> Any:
+        number, device = self.device(number)
+        before = state(device.memory)
+        named: dict[str, Any] = {"source": speaker}
+        if isinstance(speaker, int):
+            named = {"device": self.devices[speaker % len(self.devices)].memory.device}
+        try:
+            receipt = device.memory.withdraw(**named, since=since, **said)
+        except NotFound as error:
+            assert ";" in str(error)
+            return multiple()
+        assert receipt.events or state(device.memory) == before
+        for event in receipt.events:
+            self.acknowledged[event] = scope_of(device.memory, event)
+            self.held[number].add(event)
+        return multiple(*receipt.events)
+
+    @rule(
+        target=others,
+        number=DEVICES,
         predicate=PREDICATES,
         cardinality=st.sampled_from(["single", "single", "many"]),
         equality=st.sampled_from([None, None, "casefold"]),
@@ -559,7 +584,7 @@ def _event(log: Log, seq: int, event: Event) -> reference.Event:
     elif isinstance(payload, Retract):
         result["corrects"] = [_name(ref) for ref in payload.refs]
     elif isinstance(payload, Undo):
-        result["target"] = _name(payload.refs[0])
+        result |= {"target": _name(payload.refs[0]), "targets": [_name(ref) for ref in payload.refs]}
     elif isinstance(payload, Define):
         result |= {"predicate": payload.predicate, "settings": payload.settings}
     elif isinstance(payload, ClockNote):

@@ -210,6 +210,17 @@ def test_what_was_said_with_more_trust_stays_and_is_counted(desks: list[Desk]) -
     assert memory.withdraw(source="sync-bot").taken == {"remember": 1}
 
 
+def test_a_removed_device_takes_nothing_back(desks: list[Desk]) -> None:
+    memory = desks[0].memory
+    memory.remember(*HOME, "Porto", source="mail-import")
+    replica = memory._replica
+    replica.govern(lambda key: replica.logs.by_id[key.id].seq)
+    with replica.transaction():
+        replica.cuts.note(replica.logs.own[0].id, replica.last_transaction, replica.logs.own[0].seq)
+    receipt = memory.withdraw(source="mail-import")
+    assert (receipt.taken, len(receipt.events), values(memory)) == ({}, 1, ["Porto"])
+
+
 # -- saying it right ----------------------------------------------------------------------------------
 
 
