@@ -21,6 +21,7 @@ SAME_VALUES_MIN: Final = 10  # entities of which two predicates say the same, be
 SAME_VALUES_DISTINCT_MIN: Final = 5  # values among those: many things are "yes"
 SAME_VALUES_SHARE: Final = 0.9  # of what the rarer predicate says
 _PREDICATES_OF_A_VALUE_MAX: Final = 8  # a value that more predicates of one entity share says nothing of any two
+_GROUP_MAX: Final = 20  # names of one group: more tell nothing more, and pairs of them are looked at
 _WORD: Final = re.compile(r"[^\W_]+")
 _SIBILANTS: Final = ("ses", "xes", "zes", "ches", "shes")
 _SINGULAR_IN_S: Final = ("ss", "us", "is")
@@ -81,7 +82,7 @@ def _alike(names: Iterable[str]) -> list[list[str]]:
     groups: dict[str, list[str]] = defaultdict(list)
     for name in names:
         groups[spelled(name)].append(name)
-    return [group for group in groups.values() if len(group) > 1]
+    return [group[:_GROUP_MAX] for group in groups.values() if len(group) > 1]
 
 
 def _pairs(group: Sequence[str]) -> list[tuple[str, str]]:
