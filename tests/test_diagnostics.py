@@ -135,24 +135,25 @@ def test_the_tallies_are_those_of_the_claims_looked_at_one_by_one(seed: int) -> 
     found = tallies(memory._replica)
     for device in memory.devices():
         expected = Tally()
-        for status in statuses(memory, device.id):
-            expected.add(None if status == "live" else status)
-        key = memory._device_key(device.id)
-        assert _without_lost(found.devices[key]) == _without_lost(expected)
+        for outcome in outcomes(memory, device.id):
+            expected.add(outcome)
+        assert _summed(found.devices[memory._device_key(device.id)]) == _summed(expected)
     assert sum(tally.made for tally in found.sources.values()) == sum(tally.made for tally in found.devices.values())
 
 
-def statuses(memory: Memory, device: str) -> Iterator[str]:
-    """The status of every claim that a device made and that is held, asked one by one."""
+def outcomes(memory: Memory, device: str) -> Iterator[str | None]:
+    """What became of every claim that a device made and that is held, asked one by one."""
     for scope, entity, predicate in memory._replica.db.execute("SELECT scope, entity, predicate FROM slots").fetchall():
+        believed = [belief.value for belief in memory.timeline(entity, predicate, scope=scope)]
         for entry in memory.history(entity, predicate, scope=scope):
             if entry.verb in ("remember", "affirm") and entry.device == device:
-                yield entry.status
+                kept = None if entry.value in believed else "lost"
+                yield kept if entry.status == "live" else entry.status
 
 
-def _without_lost(tally: Tally) -> tuple[int, ...]:
+def _summed(tally: Tally) -> tuple[int, ...]:
     taken_back = tally.retracted + tally.corrected  # one word for both in a history
-    return (tally.made, tally.undone, tally.withdrawn, taken_back, tally.denied)
+    return (tally.made, tally.undone, tally.withdrawn, taken_back, tally.denied, tally.lost)
 
 
 # -- names that may be one ----------------------------------------------------------------------------
