@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from syncmem.results import Belief, Change, HistoryEntry, Receipt, Source
 
 JOINERS: Final = {"\u200c", "\u200d"}  # hold scripts and emoji together; not printable to Python, yet harmless
+NAMES_SHOWN: Final = 3  # as many as fit a line
 DURATIONS: Final = ((86_400_000_000, "d"), (3_600_000_000, "h"), (60_000_000, "m"), (1_000_000, "s"))
 
 
@@ -118,7 +119,7 @@ def entry_text(entry: HistoryEntry, zone: tzinfo) -> str:
     said = [moment_text(entry.asserted_at, zone), entry.verb]
     said += [value_text(entry.value)] if entry.value is not None else []
     said += [period_text(entry.valid_from, entry.valid_to, zone)] if entry.form else []
-    said += [f"of {' '.join(entry.names)}"] if entry.names else []
+    said += [f"of {_some(entry.names)}"] if entry.names else []
     stands = [
         entry.event,
         entry.status,
@@ -128,6 +129,12 @@ def entry_text(entry: HistoryEntry, zone: tzinfo) -> str:
         f"device {entry.device}",
     ]
     return f"{_joined(said)}\n    {_joined(stands)}"
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first names: one event may name a thousand others."""
+    more = len(names) - NAMES_SHOWN
+    return " ".join(names[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def history_text(entries: Sequence[HistoryEntry], zone: tzinfo) -> str:

@@ -158,6 +158,16 @@ def test_a_poisoned_import_is_looked_at_taken_back_and_restored(shell: Shell) ->
     assert (again["events"], again["taken"], again["until"][:10]) == ([], {}, "2020-12-31")
 
 
+def test_a_history_names_a_few_of_the_many_events_that_were_taken_back_at_once(shell: Shell) -> None:
+    with shell.memory() as memory:
+        for number in range(5):
+            memory.remember("ana", "home_city", f"city {number}", source="mail-import")
+        memory.withdraw(source="mail-import")
+    told = shell.text("history", "ana", "home_city")
+    assert "and 2 more" in told and told.count("undone") == 5
+    assert len(shell.json("history", "ana", "home_city")[-1]["names"]) == 5
+
+
 def test_a_withdrawal_that_does_not_say_whose_words_is_a_usage_error(shell: Shell) -> None:
     refused = shell.run("withdraw", "--since", "2026-01-01")
     assert refused.code == 2 and "--device ID" in refused.err
