@@ -16,7 +16,6 @@ from syncmem.asking import Asking
 from syncmem.errors import InvalidInput
 from syncmem.model.event import Kind, Statement, Undo
 from syncmem.model.instant import BEGINNING, FOREVER, shown
-from syncmem.model.record import UNDONE
 from syncmem.replica.finding import Said, Speaker, said_by
 from syncmem.replica.replica import Written
 from syncmem.results import Source, Withdrawal
@@ -151,8 +150,8 @@ class Withdrawing(TakingBack, Asking):
 
     def _standing(self, events: Sequence[Said]) -> list[Said]:
         """Those that are not undone."""
-        status = self._replica.fold.liveness.status
-        return [each for each in events if not status(each.position) & UNDONE]
+        undone = self._replica.fold.liveness.undone
+        return [each for each in events if not undone(each.position)]
 
     def _undos(self, events: Sequence[Said], said: Words) -> Iterator[Undo]:
         for first in range(0, len(events), REFERENCES_MAX):

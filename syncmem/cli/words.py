@@ -164,14 +164,16 @@ def facts_text(facts: Mapping[str, Any], indent: str = "") -> str:
 
 
 def _named(row: Mapping[str, Any]) -> Iterable[str]:
-    return (f"{name.replace('_', ' ')} {_fact_text(fact)}" for name, fact in row.items())
+    return (f"{name.replace('_', ' ')} {_fact_text(fact)}" for name, fact in row.items() if fact is not None)
 
 
 def _fact_text(fact: Any) -> str:
     if isinstance(fact, bool):
         return "yes" if fact else "no"
     if isinstance(fact, list):
-        return ", ".join(map(value_text, fact)) or "none"
+        return (
+            ", ".join(" ".join(_named(each)) if isinstance(each, dict) else value_text(each) for each in fact) or "none"
+        )
     return value_text(fact)
 
 

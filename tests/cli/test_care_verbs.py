@@ -110,6 +110,7 @@ def test_doctor_tells_what_looks_wrong_in_what_is_believed(shell: Shell) -> None
     assert facts["oscillation"][0]["by"][0]["swings"] == 2
     assert facts["lookalikes"]["predicates"][0]["names"] == ["HomeCity", "home_city"]
     printed = shell.text("doctor")
+    assert "times 2  by device" in printed and "null" not in printed.partition("beliefs")[2]
     for word in (
         "10 of 20 claims were wrong (10 retracted)",
         "went back 2 times",
