@@ -60,6 +60,7 @@ from syncmem.results import (
     RepairedLog,
     Source,
     Timeline,
+    Withdrawal,
 )
 from syncmem.statements import TRUST_TIERS, UNDATED
 from syncmem.watch import Subscription
@@ -131,6 +132,7 @@ __all__ = [
     "Unreachable",
     "Unreadable",
     "Wiped",
+    "Withdrawal",
     "WrongKey",
     "restore",
 ]

@@ -89,6 +89,7 @@ class AsyncMemory:
     retract = _on_owner(Memory.retract)
     correct = _on_owner(Memory.correct)
     undo = _on_owner(Memory.undo)
+    withdraw = _on_owner(Memory.withdraw)
     erase = _on_owner(Memory.erase)
     scrub = _on_owner(Memory.scrub)
     define = _on_owner(Memory.define)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any, Final
+from typing import Any
 
 from syncmem.cloud import service_of
+from syncmem.diagnosis import diagnose
 from syncmem.errors import SyncmemError
 from syncmem.model.event import CHAIN_START, Event, readable
-from syncmem.model.instant import FOREVER
 from syncmem.private import others_can_use
 from syncmem.replica import schema
 from syncmem.replica.chain import Log, blocks, chain_after
@@ -17,16 +16,12 @@ from syncmem.replica.logs import SEQ_MASK
 from syncmem.replica.replica import Replica
 from syncmem.results import Doctor
 
-OSCILLATION_MIN: Final = 2  # times a slot went back to a value it had left
-LIKELY_SINGLE_ENTITIES: Final = 10  # many-valued, and this many entities never had two values at once
-_LISTED_MAX: Final = 20
-
 
 def examine(replica: Replica, *, full: bool) -> Doctor:
     """Look at everything cheap; ``full`` also reads every event and recomputes every chain."""
     facts: dict[str, Any] = {}
     problems: list[str] = []
-    for look in (_library, _file, _keys, _logs, _forks, _held, _erased, _beliefs):
+    for look in (_library, _file, _keys, _logs, _forks, _held, _erased, diagnose):
         look(replica, facts, problems)
     if full:
         _read_all(replica, facts, problems)
@@ -167,60 +162,6 @@ def _erased(replica: Replica, facts: dict[str, Any], problems: list[str]) -> Non
             "traces of what was erased may be in the file, because a program that reads it held up their removal; "
             "end it, then run 'syncmem scrub'"
         )
-
-
-def _beliefs(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
-    count = replica.db.execute(f"SELECT count(*) FROM beliefs WHERE known_to = {FOREVER}").fetchone()[0]
-    contested = replica.db.execute(
-        f"SELECT count(DISTINCT slot) FROM beliefs WHERE contested = 1 AND known_to = {FOREVER}"
-    ).fetchone()[0]
-    facts["beliefs"] = {"current": count, "contested_slots": contested}
-    facts["oscillation"] = oscillating(replica)
-    facts["cardinality"] = {"undeclared": _undeclared(replica), "likely_single": _likely_single(replica)}
-    for slot in facts["oscillation"]:
-        problems.append(
-            f"{slot['entity']} {slot['predicate']} went back {slot['times']} times to a value it had left; "
-            "look at its history: the matcher or the cardinality may be wrong"
-        )
-    for predicate in facts["cardinality"]["undeclared"]:
-        problems.append(f"predicate {predicate!r} is not defined and counts as many-valued; define() it")
-    for predicate in facts["cardinality"]["likely_single"]:
-        problems.append(f"predicate {predicate!r} is many-valued, but never has two values; define() it single?")
-
-
-def oscillating(replica: Replica) -> list[dict[str, Any]]:
-    """Slots that keep going back to a value that they had left."""
-    sql = f"""
-        WITH steps AS (
-            SELECT slot, value = lag(value, 2) OVER w AND value <> lag(value, 1) OVER w AS back FROM (
-                SELECT slot, lane, valid_from, value, lag(value) OVER (PARTITION BY slot, lane ORDER BY valid_from) AS p
-                FROM beliefs WHERE known_to = {FOREVER}) WHERE p IS NULL OR p <> value
-            WINDOW w AS (PARTITION BY slot, lane ORDER BY valid_from))
-        SELECT s.scope, s.entity, s.predicate, sum(back) AS times FROM steps JOIN slots s ON s.id = steps.slot
-        GROUP BY slot HAVING times >= ? ORDER BY times DESC, s.entity, s.predicate LIMIT ?"""
-    rows = replica.db.execute(sql, (OSCILLATION_MIN, _LISTED_MAX)).fetchall()
-    return [dict(zip(("scope", "entity", "predicate", "times"), row, strict=True)) for row in rows]
-
-
-def _undeclared(replica: Replica) -> list[str]:
-    rows = replica.db.execute("SELECT DISTINCT predicate, scope FROM slots ORDER BY predicate").fetchall()
-    names = dict.fromkeys(name for name, scope in rows if not replica.catalog.predicate(scope, name).declared)
-    return list(names)[:_LISTED_MAX]
-
-
-def _likely_single(replica: Replica) -> list[str]:
-    """Predicates defined as many-valued of which no entity ever has two values at once."""
-    sql = f"""
-        SELECT s.predicate FROM slots s WHERE s.predicate IN (SELECT value FROM json_each(?)) AND EXISTS (
-            SELECT 1 FROM beliefs b WHERE b.slot = s.id AND b.known_to = {FOREVER})
-        GROUP BY s.predicate HAVING count(*) >= ? AND NOT EXISTS (
-            SELECT 1 FROM slots t JOIN beliefs a ON a.slot = t.id AND a.known_to = {FOREVER}
-            JOIN beliefs b ON b.slot = t.id AND b.known_to = {FOREVER} AND b.lane > a.lane
-                AND b.valid_from < a.valid_to AND a.valid_from < b.valid_to
-            WHERE t.predicate = s.predicate)"""
-    many = [name for name, _, definition in replica.catalog.defined() if definition.many]
-    rows = replica.db.execute(sql, (json.dumps(many), LIKELY_SINGLE_ENTITIES)).fetchall()
-    return [row[0] for row in rows][:_LISTED_MAX]
 
 
 def _read_all(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:

@@ -184,6 +184,6 @@ _VERBS: dict[str, Callable[[Memory, dict[str, Any]], Receipt]] = {
     "deny": lambda memory, given: memory.deny(**given),
     "retract": _retract,
     "correct": _correct,
-    "undo": lambda memory, given: memory.undo(**given),
+    "undo": lambda memory, given: memory.undo(given.pop("event"), **given),
     "define": lambda memory, given: memory.define(**given),
 }

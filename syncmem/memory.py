@@ -18,7 +18,6 @@ from collections.abc import Callable
 from datetime import tzinfo
 from typing import TYPE_CHECKING
 
-from syncmem.asking import Asking
 from syncmem.codec import unpack_own
 from syncmem.doctor import examine
 from syncmem.environment import Environment
@@ -28,15 +27,15 @@ from syncmem.meeting import Meeting, Offer, Progress
 from syncmem.replica.connection import WAIT_SECONDS
 from syncmem.results import Doctor, MergeReport, Notice
 from syncmem.syncing import Syncing
-from syncmem.taking_back import TakingBack
 from syncmem.watch import Listener, Subscription, Watch
+from syncmem.withdrawing import Withdrawing
 
 if TYPE_CHECKING:
     from syncmem.background import BackgroundSync
     from syncmem.standing import SyncReport
 
 
-class Memory(TakingBack, Forgetting, Asking, Meeting, Syncing):
+class Memory(Withdrawing, Forgetting, Meeting, Syncing):
     """A replica of an assistant's memory in one SQLite file.
 
     Args:
@@ -113,7 +112,22 @@ class Memory(TakingBack, Forgetting, Asking, Meeting, Syncing):
         return syncing
 
     def doctor(self, *, full: bool = False) -> Doctor:
-        """Examine the replica; ``full`` also recomputes the chain of every log."""
+        """Examine the replica; ``full`` also recomputes the chain of every log.
+
+        ``facts`` holds, beside the state of the file and its logs: ``oscillation`` (slots that keep going back to a
+        value they had left, and whose claims swing them), ``quality`` (of each source and each device, how many of its
+        claims were taken back or won nowhere), ``lookalikes`` (predicates and entities that may be one),
+        ``cardinality``.  Each sentence in ``problems`` ends with the next step.
+
+        >>> from syncmem import Memory
+        >>> with Memory(":memory:") as memory:
+        ...     _ = memory.define("language", cardinality="many")
+        ...     _ = memory.remember("ana", "language", "English", source="mail-import")
+        ...     wrong = memory.remember("ana", "language", "Klingon", source="mail-import")
+        ...     _ = memory.retract(wrong.event)
+        ...     memory.doctor().facts["quality"]["sources"][0]["error_rate"]
+        0.5
+        """
         with self._looking():
             return examine(self._replica, full=full)
 

@@ -153,6 +153,42 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
+class Withdrawal:
+    """What was taken back of the words of a source or a device, as this device saw it.
+
+    Attributes:
+        events: the ids of the events that take it back; undoing them restores all of it. None in a dry run.
+        taken: how many events were taken back, by their verb, such as ``{"remember": 412, "end": 3}``.
+        slots: (scope, entity, predicate, number) of the statements that were taken back.
+        changed: (scope, entity, predicate) of the slots that believe something else now.
+        trust: with how much trust it was taken back; an undo of it needs as much.
+        outranked: how many events stay because they were said with more trust; pass a higher ``trust=``.
+        erasures: how many erasures are among its words; nothing takes those back.
+        since, until: the time that was looked at; None: unbounded.
+        known: this device's transaction number.
+        why: one or two sentences, also on what is still to come.
+        dry_run: nothing was kept of it.
+    """
+
+    events: tuple[str, ...]
+    taken: dict[str, int]
+    slots: tuple[tuple[str, str, str, int], ...]
+    changed: tuple[tuple[str, str, str], ...]
+    trust: int
+    outranked: int
+    erasures: int
+    since: datetime | None
+    until: datetime | None
+    known: int
+    why: str
+    dry_run: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON types."""
+        return as_dict(self)
+
+
+@dataclass(frozen=True, slots=True)
 class ErasureReport:
     """What an erasure did here; the other devices do the same when they hear of it.
 

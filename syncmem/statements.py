@@ -70,17 +70,7 @@ def words(
     trust_default: int = TRUST_TIERS["user"],
 ) -> Words:
     """Check and settle what all verbs have in common."""
-    given = Source(kind=source) if isinstance(source, str) else source or Source()
-    if not isinstance(given, Source):
-        raise InvalidInput(
-            f"source is a Source or its kind as text, not {type(source).__name__}; pass Source(kind=...)"
-        )
-    given = Source(
-        None if given.kind is None else name("source kind", given.kind),
-        None if given.id is None else name("source id", given.id),
-        None if given.episode is None else name("episode", given.episode),
-        span_of(given.span),
-    )
+    given = source_of(source)
     return Words(
         scope=name("scope", scope),
         trust=trust_default if trust is None else trust_of(trust),
@@ -90,6 +80,21 @@ def words(
         reason=None if reason is None else text("reason", reason, REASON_BYTES_MAX),
         zone=zone,
         mentions=_mentions(mentions),
+    )
+
+
+def source_of(source: Source | str | None) -> Source:
+    """A source as it is stored; text is its kind."""
+    given = Source(kind=source) if isinstance(source, str) else source or Source()
+    if not isinstance(given, Source):
+        raise InvalidInput(
+            f"source is a Source or its kind as text, not {type(source).__name__}; pass Source(kind=...)"
+        )
+    return Source(
+        None if given.kind is None else name("source kind", given.kind),
+        None if given.id is None else name("source id", given.id),
+        None if given.episode is None else name("episode", given.episode),
+        span_of(given.span),
     )
 
 

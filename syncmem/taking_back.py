@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from datetime import timedelta
 from typing import Any, Final
 
 from syncmem import statements
 from syncmem.errors import InvalidInput, NotFound
-from syncmem.model.event import ClockNote, Event, Form, Kind, Retract, Statement, Then, Undo, Withdraw, readable
+from syncmem.model.event import ClockNote, Event, Form, Kind, Ref, Retract, Statement, Then, Undo, Withdraw, readable
 from syncmem.model.instant import to_datetime
 from syncmem.model.subjects import mentioned
 from syncmem.replica.catalog import VAULT
@@ -18,6 +19,7 @@ from syncmem.statements import Bounds, Words
 from syncmem.writing import Trust, Writing
 
 CLOCK_ERROR_MAX: Final = timedelta(days=366 * 200)  # no clock is wrong by more
+REFERENCES_MAX: Final = 1_000  # in one event: of at most 46 bytes each, they leave room for a reason
 _CLAIM_KINDS: Final = (Kind.CLAIM, Kind.AFFIRM)
 _BOUNDS: Final = frozenset(field.name for field in fields(Bounds)) - {"precision"}
 _UNSAID: Final[dict[str, Any]] = dict.fromkeys(("trust", "source", "observed_at", "batch", "reason", "zone"))
@@ -52,10 +54,9 @@ class TakingBack(Writing):
         if not events:
             return self._withdraw(said, scope)
         with self._lock, self._replica.transaction():
-            positions = [self._telling.position(event) for event in events]
-            refs = [self._replica.logs.ref(position) for position in positions]
+            scope, refs = self._named(events)
             payload = Retract(refs, said.trust, said.source.kind, said.source.id, said.batch, said.extra or None)
-            return self._write(self._one_scope(positions), Kind.RETRACT, payload)
+            return self._write(scope, Kind.RETRACT, payload)
 
     def _withdraw(self, said: Words, scope: str | None) -> Receipt:
         assert said.batch is not None
@@ -112,17 +113,31 @@ class TakingBack(Writing):
         return Bounds(**given)
 
     def undo(
-        self, event: str, *, trust: Trust = None, source: Source | str | None = None, reason: str | None = None
+        self, *events: str, trust: Trust = None, source: Source | str | None = None, reason: str | None = None
     ) -> Receipt:
-        """Take back one event: a claim, an end, a retraction, a definition, also another undo."""
+        """Take back events as one: claims, ends, retractions, definitions, also other undos.
+
+        >>> from syncmem import Memory
+        >>> with Memory(":memory:") as memory:
+        ...     said = [memory.remember("ana", "language", name).event for name in ("English", "Portuguese")]
+        ...     undone = memory.undo(*said)
+        ...     again = memory.undo(undone.event)
+        ...     undone.closed[0].value, len(again.opened)
+        ('English', 2)
+
+        Raises:
+            NotFound: an event is not known here.
+            InvalidInput: nothing was named, or the events are not all of one scope.
+        """
+        if not events:
+            raise InvalidInput("undo names events; pass their ids, from receipts or from history()")
         said = self._words(
             scope=VAULT, trust=trust, source=source, observed_at=None, batch=None, reason=reason, zone=None
         )
         with self._lock, self._replica.transaction():
-            position = self._telling.position(event)
-            ref = self._replica.logs.ref(position)
-            payload = Undo(ref, said.trust, said.source.kind, said.source.id, said.extra or None)
-            return self._write(self._one_scope([position]), Kind.UNDO, payload)
+            scope, refs = self._named(events)
+            payload = Undo(refs, said.trust, said.source.kind, said.source.id, said.extra or None)
+            return self._write(scope, Kind.UNDO, payload)
 
     def correct_clock(
         self, event: str, offset: timedelta, *, last: str | None = None, reason: str | None = None
@@ -147,6 +162,15 @@ class TakingBack(Writing):
                 log.id, first & SEQ_MASK, until, microseconds, said.trust, None, None, said.extra or None
             )
             return self._write(self._one_scope([first]), Kind.CLOCK_NOTE, payload)
+
+    def _named(self, events: Sequence[str]) -> tuple[str, list[Ref]]:
+        """Events by their ids: their scope, and pointers to them."""
+        if len(events) > REFERENCES_MAX:
+            raise InvalidInput(
+                f"one event names at most {REFERENCES_MAX} others, not {len(events)}; name them in parts"
+            )
+        positions = [self._telling.position(event) for event in events]
+        return self._one_scope(positions), [self._replica.logs.ref(position) for position in positions]
 
     def _one_scope(self, positions: list[int]) -> str:
         """The scope of events that are named together."""

@@ -485,6 +485,7 @@ def said(**differently: Any) -> Statement:
 
 
 NOWHERE = bytes(16)
+POINTER: Any = [NOWHERE, 1, NOWHERE]
 HOSTILE: dict[str, tuple[Kind, Any, int]] = {
     "a start after all calendars": (Kind.CLAIM, said(start=2**61), ORIGIN),
     "a start before all calendars": (Kind.CLAIM, said(start=-(2**61)), ORIGIN),
@@ -505,7 +506,11 @@ HOSTILE: dict[str, tuple[Kind, Any, int]] = {
     "an unknown form": (Kind.CLAIM, said(form=7, then=9), ORIGIN),
     "a reference beyond 64 bits": (Kind.CLAIM, said(refs=[Ref(NOWHERE, 2**63, NOWHERE)]), ORIGIN),
     "a reference before the first place": (Kind.CLAIM, said(refs=[Ref(NOWHERE, -5, NOWHERE)]), ORIGIN),
-    "a reference into another log": (Kind.UNDO, Undo(Ref(NOWHERE, 2**41 + 1, NOWHERE), 50, None, None, None), ORIGIN),
+    "a reference into another log": (Kind.UNDO, Undo([Ref(NOWHERE, 2**41 + 1, NOWHERE)], 50, None, None, None), ORIGIN),
+    "an undo with a pointer instead of a list of them": (Kind.UNDO, Undo(POINTER, 50, None, None, None), ORIGIN),
+    "a retraction with a pointer instead of a list": (Kind.RETRACT, Retract(POINTER, 50, *[None] * 4), ORIGIN),
+    "a claim that corrects a pointer, not a list": (Kind.CLAIM, said(refs=POINTER), ORIGIN),
+    "an undo of nothing": (Kind.UNDO, Undo([], 50, None, None, None), ORIGIN),
     "a retraction of nothing": (Kind.RETRACT, Retract([], 50, None, None, None, None), ORIGIN),
     "a clock note over 64 bits": (Kind.CLOCK_NOTE, ClockNote(NOWHERE, 1, 9, 2**64 - 1, 95, None, None, None), ORIGIN),
     "a definition of odd things": (

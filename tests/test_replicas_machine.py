@@ -153,13 +153,13 @@ class Replicas(RuleBasedStateMachine):
             assert ";" in str(error)
             assert state(device.memory) == before
             return multiple()
-        return self.keep(number, receipt)
+        return self.keep(number, receipt.event)
 
-    def keep(self, number: int, receipt: Receipt) -> str:
+    def keep(self, number: int, name: str) -> str:
         """Keep a write in mind."""
         memory = self.devices[number].memory
         event = f"write {next(self.numbers)}"
-        position = memory._telling.position(receipt.event)
+        position = memory._telling.position(name)
         self.acknowledged[event] = words_at(memory, position)
         self.held[number].add(event)
         found = memory._replica.fold.record_at(position)
@@ -270,6 +270,28 @@ class Replicas(RuleBasedStateMachine):
     @rule(
         target=others,
         number=DEVICES,
+        speaker=st.one_of(DEVICES, SOURCES.filter(bool)),
+        since=OFTEN_NONE,
+        trust=TRUSTS,
+        dry_run=st.sampled_from([False, False, True]),
+    )
+    def withdraw_all_that_somebody_said(self, number: int, speaker: int | str, since: Any, **said: Any) -> Any:
+        number, device = self.device(number)
+        before = state(device.memory)
+        named: dict[str, Any] = {"source": speaker}
+        if isinstance(speaker, int):
+            named = {"device": self.devices[speaker % len(self.devices)].memory.device}
+        try:
+            receipt = device.memory.withdraw(**named, since=since, **said)
+        except NotFound as error:
+            assert ";" in str(error)
+            return multiple()
+        assert receipt.events or state(device.memory) == before
+        return multiple(*[self.keep(number, event) for event in receipt.events])
+
+    @rule(
+        target=others,
+        number=DEVICES,
         predicate=PREDICATES,
         cardinality=st.sampled_from(["single", "single", "many"]),
         equality=st.sampled_from([None, None, "casefold"]),
@@ -317,7 +339,7 @@ class Replicas(RuleBasedStateMachine):
             with pytest.raises(ZeroDivisionError), device.memory.transaction():
                 device.memory.remember(entity, "language", "of the step that fails")
                 raise ZeroDivisionError
-        return multiple(*(self.keep(number, receipt) for receipt in receipts))
+        return multiple(*(self.keep(number, receipt.event) for receipt in receipts))
 
     # -- meeting ------------------------------------------------------------------------------------
 
@@ -759,7 +781,7 @@ def _event(log: Log, seq: int, event: Event, moved: MovedBranches) -> reference.
     elif isinstance(payload, Retract):
         result["corrects"] = [moved.named(ref) for ref in payload.refs]
     elif isinstance(payload, Undo):
-        result["target"] = moved.named(payload.ref)
+        result |= {"target": moved.named(payload.refs[0]), "targets": [moved.named(ref) for ref in payload.refs]}
     elif isinstance(payload, Define):
         result |= {"predicate": payload.predicate, "settings": payload.settings}
     elif isinstance(payload, ClockNote):

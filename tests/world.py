@@ -140,7 +140,7 @@ def payload_of(e: dict[str, Any], refs: dict[str, Ref]) -> tuple[Kind, Payload]:
     if e["op"] == "retract_batch":
         return Kind.WITHDRAW, Withdraw(e["batch"], trust, *kind_id, None)
     if e["op"] == "undo":
-        return Kind.UNDO, Undo(target, trust, *kind_id, None)
+        return Kind.UNDO, Undo([target], trust, *kind_id, None)
     kind = {"assert": Kind.CLAIM, "affirm": Kind.AFFIRM, "end": Kind.END, "deny": Kind.DENY}[e["op"]]
     stop = min((t for t in (e.get("valid_to"), e.get("expires_at")) if t is not None), default=None)
     named = [refs.get(name, _ABSENT) for name in e.get("corrects", ())]

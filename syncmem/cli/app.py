@@ -17,9 +17,9 @@ SECTIONS: Final[tuple[tuple[str, Sequence[click.Command]], ...]] = (
     ("Start here", (demo.demo, care.init)),
     (
         "Write",
-        (write.remember, write.end, write.deny, write.correct, write.retract, write.undo, write.erase, write.define),
+        (write.remember, write.end, write.deny, write.correct, write.retract, write.undo, write.define),
     ),
-    ("Write many", (write.apply_lines,)),
+    ("Many at once", (write.apply_lines, write.withdraw, write.erase)),
     (
         "Read",
         (read.believe, read.timeline, read.history, read.why, read.contested, read.entities, read.predicates),

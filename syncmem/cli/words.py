@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from syncmem.results import Belief, Change, HistoryEntry, Receipt, RepairedLog, Source
 
 JOINERS: Final = {"\u200c", "\u200d"}  # hold scripts and emoji together; not printable to Python, yet harmless
+NAMES_SHOWN: Final = 3  # as many as fit a line
 DURATIONS: Final = ((86_400_000_000, "d"), (3_600_000_000, "h"), (60_000_000, "m"), (1_000_000, "s"))
 
 
@@ -127,7 +128,7 @@ def entry_text(entry: HistoryEntry, zone: tzinfo) -> str:
     said = [moment_text(entry.asserted_at, zone), entry.verb]
     said += [value_text(entry.value)] if entry.value is not None else []
     said += [period_text(entry.valid_from, entry.valid_to, zone)] if entry.form else []
-    said += [f"of {' '.join(entry.names)}"] if entry.names else []
+    said += [f"of {_some(entry.names)}"] if entry.names else []
     stands = [
         entry.event,
         entry.status,
@@ -137,6 +138,12 @@ def entry_text(entry: HistoryEntry, zone: tzinfo) -> str:
         f"device {entry.device}",
     ]
     return f"{_joined(said)}\n    {_joined(stands)}"
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first names: one event may name a thousand others."""
+    more = len(names) - NAMES_SHOWN
+    return " ".join(names[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def history_text(entries: Sequence[HistoryEntry], zone: tzinfo) -> str:
@@ -166,14 +173,16 @@ def facts_text(facts: Mapping[str, Any], indent: str = "") -> str:
 
 
 def _named(row: Mapping[str, Any]) -> Iterable[str]:
-    return (f"{name.replace('_', ' ')} {_fact_text(fact)}" for name, fact in row.items())
+    return (f"{name.replace('_', ' ')} {_fact_text(fact)}" for name, fact in row.items() if fact is not None)
 
 
 def _fact_text(fact: Any) -> str:
     if isinstance(fact, bool):
         return "yes" if fact else "no"
     if isinstance(fact, list):
-        return ", ".join(map(value_text, fact)) or "none"
+        return (
+            ", ".join(" ".join(_named(each)) if isinstance(each, dict) else value_text(each) for each in fact) or "none"
+        )
     return value_text(fact)
 
 

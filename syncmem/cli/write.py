@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
 
@@ -24,7 +24,9 @@ from syncmem.cli.options import (
 from syncmem.cli.session import NOTABLE, Session, verb
 
 if TYPE_CHECKING:
-    from syncmem.results import ErasureReport, Receipt
+    from syncmem.results import ErasureReport, Receipt, Withdrawal
+
+SLOTS_SHOWN: Final = 20  # as many as a screen takes
 
 
 @verb("remember")
@@ -128,13 +130,62 @@ def retract(session: Session, events: tuple[str, ...], **options: Any) -> None:
 
 
 @verb("undo")
-@click.argument("event")
+@click.argument("events", metavar="EVENT...", nargs=-1, required=True)
 @source_options
-def undo(session: Session, event: str, **options: Any) -> None:
-    """Take back one EVENT, also a retraction, an end or an undo."""
+def undo(session: Session, events: tuple[str, ...], **options: Any) -> None:
+    """Take back EVENTs of any kind, also a retraction, an end or an undo."""
     with session.memory() as memory:
-        receipt = memory.undo(event, **keywords(options))
+        receipt = memory.undo(*events, **keywords(options))
     _show(session, receipt)
+
+
+@verb("withdraw")
+@click.option("--source", metavar="KIND", help="Kind of source, such as an importer.")
+@click.option("--source-id", metavar="ID", help="Which one: an account, a file, a model's name.")
+@click.option("--episode", metavar="ID", help="The conversation or document it was taken from.")
+@click.option("--device", metavar="ID", help="The device that wrote it; 'syncmem status' shows them.")
+@click.option("--since", metavar=DATE, help="Said then or later.")
+@click.option("--until", metavar=DATE, help="Said then or earlier.")
+@click.option("--scope", metavar="NAME", help="Only there.  [default: every scope]")
+@click.option("--trust", type=Trust(), metavar="TIER|0..100", help="What has more trust stays.")
+@click.option("--reason", metavar="TEXT", help="Kept with the event.")
+@click.option("--dry-run", is_flag=True, help="Say what would be taken back, and keep nothing of it.")
+def withdraw(session: Session, **options: Any) -> None:
+    """Take back all that a source or a device said in some time.
+
+    What arrives later is not covered: give the same command again then.
+
+    \b
+      syncmem withdraw --source mail-import --since 2026-01-01 --dry-run
+      syncmem withdraw --device 9f86d081884c --since 2026-03-14 --reason stolen
+    """
+    if not any(options[name] for name in ("source", "source_id", "episode", "device")):
+        raise click.UsageError("Say whose words: --source KIND, --source-id ID, --episode ID or --device ID.")
+    with session.memory() as memory:
+        receipt = memory.withdraw(**keywords(options))
+    session.show(receipt.to_dict(), lambda: _withdrawn_text(receipt))
+
+
+def _withdrawn_text(receipt: Withdrawal) -> str:
+    from syncmem.cli.words import counted, escaped, slot_text
+
+    lines = [f"{'Dry run, nothing is kept of it: ' if receipt.dry_run else ''}{escaped(receipt.why)}"]
+    lines += [f"  {verb:12} {count}" for verb, count in receipt.taken.items()]
+    lines += [
+        f"  {slot_text(entity, name, scope)}  {count}" for scope, entity, name, count in receipt.slots[:SLOTS_SHOWN]
+    ]
+    if len(receipt.slots) > SLOTS_SHOWN:
+        lines.append(f"  and {counted(len(receipt.slots) - SLOTS_SHOWN, 'slot')} more; --json lists them")
+    if receipt.taken:
+        changed = "Beliefs would change in" if receipt.dry_run else "Beliefs changed in"
+        lines.append(f"{changed} {counted(len(receipt.changed), 'slot')}.")
+    if receipt.outranked:
+        lines.append(f"{counted(receipt.outranked, 'event')} left: said with more trust; pass a higher --trust.")
+    if receipt.erasures:
+        lines.append(f"{counted(receipt.erasures, 'erasure')} among it: nothing takes an erasure back.")
+    if receipt.events:
+        lines.append(f"To take this back: syncmem undo {' '.join(receipt.events)} --trust {receipt.trust}")
+    return "\n".join(lines)
 
 
 @verb("erase")

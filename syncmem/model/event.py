@@ -125,9 +125,9 @@ class Withdraw(NamedTuple):
 
 
 class Undo(NamedTuple):
-    """Payload: one event is taken back."""
+    """Payload: these events, of any kind, are taken back as one."""
 
-    ref: Ref
+    refs: list[Ref]
     trust: int
     source_kind: str | None
     source_id: str | None
@@ -236,8 +236,6 @@ def encode(payload: Payload) -> bytes:
 
 def _plain(item: Any) -> Any:
     """A field as msgpack writes it."""
-    if isinstance(item, Ref):
-        return list(item)
     if isinstance(item, IntEnum):
         return int(item)
     if type(item) is list and item and isinstance(item[0], Ref):
@@ -263,8 +261,8 @@ def decode(kind: int, payload: bytes) -> Payload | None:
         _check_types(kind, fields, types, check)
     if len(fields) > check.fields:
         del fields[check.fields :]
-    for number, several in check.refs:
-        fields[number] = _refs(fields[number]) if several else _ref(fields[number])
+    for number in check.refs:
+        fields[number] = _refs(fields[number])
     decoded: Payload = cls._make(fields)
     _check_ranges(decoded)
     return decoded
@@ -284,6 +282,9 @@ def _check_types(kind: int, fields: Any, types: tuple[type[Any], ...], check: _C
 
 
 def _refs(value: list[Any] | None) -> list[Ref] | None:
+    """Pointers as :class:`Ref`; where any may stand, at least one does."""
+    if value == []:
+        raise NotCanonical("references are a list of at least one; ask the sender to check it")
     return None if value is None else [_ref(item) for item in value]
 
 
@@ -335,7 +336,7 @@ def _check_value(value: Any) -> None:  # refuses what no claim can hold
 class _Check(NamedTuple):
     fields: int
     typed: tuple[tuple[int, _Types], ...]
-    refs: tuple[tuple[int, bool], ...]  # fields that are pointers, and whether they are lists of them
+    refs: tuple[int, ...]
     accepted: set[tuple[type[Any], ...]]  # combinations of types that were found right
 
 
@@ -353,7 +354,7 @@ _OPTIONAL_LIST: _Types = frozenset({list, type(None)})
 _SAID = (_INT, _OPTIONAL_TEXT, _OPTIONAL_TEXT)  # trust, source kind, source id
 
 
-def _shape(cls: type[Any], *types: _Types | None, refs: tuple[tuple[int, bool], ...] = ()) -> tuple[type[Any], _Check]:
+def _shape(cls: type[Any], *types: _Types | None, refs: tuple[int, ...] = ()) -> tuple[type[Any], _Check]:
     typed = tuple((number, allowed) for number, allowed in enumerate(types) if allowed is not None)
     return cls, _Check(len(types), typed, refs, set())
 
@@ -362,13 +363,13 @@ _STATEMENT = _shape(
     Statement,
     *(_TEXT, _TEXT, None, _INT, _OPTIONAL_INT, _OPTIONAL_INT, _OPTIONAL_INT, _OPTIONAL_INT, _INT, *_SAID),
     *(_OPTIONAL_TEXT, _OPTIONAL_LIST, _OPTIONAL_MAP),
-    refs=((13, True),),
+    refs=(13,),
 )
 _SHAPES: Final[dict[int, tuple[type[Any], _Check]]] = {
     **dict.fromkeys((int(kind) for kind in STATEMENTS), _STATEMENT),
-    Kind.RETRACT: _shape(Retract, _LIST, *_SAID, _OPTIONAL_TEXT, _OPTIONAL_MAP, refs=((0, True),)),
+    Kind.RETRACT: _shape(Retract, _LIST, *_SAID, _OPTIONAL_TEXT, _OPTIONAL_MAP, refs=(0,)),
     Kind.WITHDRAW: _shape(Withdraw, _TEXT, *_SAID, _OPTIONAL_MAP),
-    Kind.UNDO: _shape(Undo, _LIST, *_SAID, _OPTIONAL_MAP, refs=((0, False),)),
+    Kind.UNDO: _shape(Undo, _LIST, *_SAID, _OPTIONAL_MAP, refs=(0,)),
     Kind.DEFINE: _shape(Define, _TEXT, _MAP, *_SAID, _OPTIONAL_TEXT, _OPTIONAL_MAP),
     Kind.CLOCK_NOTE: _shape(ClockNote, _BYTES, _INT, _INT, _INT, *_SAID, _OPTIONAL_MAP),
     Kind.FRONTIER: _shape(Frontier, _INT, _INT, _LIST, _OPTIONAL_MAP),

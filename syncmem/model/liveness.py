@@ -104,6 +104,11 @@ class Liveness:
                 flags |= DETACHED
         return flags
 
+    def undone(self, position: int) -> bool:
+        """Whether an undo that stands takes an event back."""
+        target = self._links.actor(position)
+        return target is not None and bool(self._undone(target) & UNDONE)
+
     def acts(self, position: int) -> bool:
         """Whether an event that takes others back stands: neither excluded, undone nor withdrawn."""
         actor = None if self._links.excluded(position) else self._links.actor(position)

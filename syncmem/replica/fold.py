@@ -218,10 +218,8 @@ class Fold:
 
     def _decide(self, position: int, payload: Payload, scope: str, work: dict[Slot, Work]) -> list[int]:
         """Follow an event that is no statement: the positions whose status it decides."""
-        if isinstance(payload, Retract):
+        if isinstance(payload, Retract | Undo):
             return [self._logs.position(ref) for ref in payload.refs]
-        if isinstance(payload, Undo):
-            return [self._logs.position(payload.ref)]
         if isinstance(payload, Withdraw):
             return self.references.members((scope, payload.batch))
         self._records.clear()  # computed with definitions and clocks that may no longer hold

@@ -39,7 +39,7 @@ def references(kind: int, payload: Payload) -> list[tuple[Relation, Ref]]:
     if isinstance(payload, Retract):
         return [(Relation.RETRACTS, ref) for ref in payload.refs]
     if isinstance(payload, Undo):
-        return [(Relation.UNDOES, payload.ref)]
+        return [(Relation.UNDOES, ref) for ref in payload.refs]
     return []
 
 
@@ -56,6 +56,7 @@ class References:
     def forget(self) -> None:
         self._batches: dict[tuple[str, str], int] = {}
         self._actors: dict[int, Actor] = {}
+        self._ids: dict[int, bytes] = {}  # of events that others name
 
     def decide_denials_by(self, denied: Callable[[int], bool]) -> None:
         """Whose word counts on whether a claim is denied (the slots hold the denials)."""
@@ -129,7 +130,9 @@ class References:
         rows = self._db.execute("SELECT relation, source, id FROM links WHERE target = ?", (position,)).fetchall()
         if not rows or not self._logs.holds(position):
             return ()
-        meant = self._logs.ref(position).id
+        meant = self._ids.get(position)
+        if meant is None:
+            meant = self._ids[position] = self._logs.ref(position).id
         same_scope = self._logs.key_of(position).scope
         return [
             (Relation(relation), source)

@@ -83,7 +83,7 @@ CREATE TABLE beliefs (
     contested INTEGER NOT NULL, source INTEGER NOT NULL, claim INTEGER NOT NULL,
     PRIMARY KEY (slot, lane, known_to, valid_from),
     CHECK (valid_from < valid_to), CHECK (known_from < known_to)) WITHOUT ROWID;
-CREATE INDEX beliefs_contested ON beliefs (slot) WHERE contested = 1;
+CREATE INDEX beliefs_contested ON beliefs (known_to) WHERE contested = 1;
 CREATE TABLE denials (slot INTEGER, position INTEGER, record BLOB NOT NULL, PRIMARY KEY (slot, position)) WITHOUT ROWID;
 CREATE TABLE links (
     target INTEGER, source INTEGER, relation INTEGER NOT NULL, id BLOB NOT NULL, PRIMARY KEY (target, source, relation)

@@ -124,6 +124,11 @@ class Telling:
         """The public name of a device: the start of its key."""
         return device[:LOG_PREFIX_BYTES].hex()
 
+    @staticmethod
+    def verb(kind: int) -> str:
+        """What an event of a kind does, as :class:`syncmem.HistoryEntry` names it."""
+        return _VERBS[Kind(kind)] if kind in list(Kind) else "unknown"
+
     # -- history ------------------------------------------------------------------------------------
 
     def about(self, slot: Slot) -> list[int]:
@@ -157,7 +162,7 @@ class Telling:
         clock = replica.clocks.corrected(position, event.hlc)
         return HistoryEntry(
             event=self.event_id(position),
-            verb=_VERBS.get(Kind(event.kind), "unknown") if event.kind in list(Kind) else "unknown",
+            verb=self.verb(event.kind),
             **self._said(position, event, payload),
             batch=getattr(payload, "batch", None),
             reason=_reason(payload),
@@ -248,10 +253,8 @@ def _reason(payload: Any) -> str | None:
 
 
 def _named(payload: Any) -> list[Any]:
-    if isinstance(payload, Retract):
+    if isinstance(payload, Retract | Undo):
         return list(payload.refs)
-    if isinstance(payload, Undo):
-        return [payload.ref]
     if isinstance(payload, Statement):
         return list(payload.refs or ())
     return []

@@ -10,6 +10,7 @@ from types import ModuleType
 from tests.benchmarks import (
     affirming,
     at_rest,
+    care,
     hostile,
     hot_slot,
     idling,
@@ -34,6 +35,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "merging": merging,
     "hot-slot": hot_slot,
     "reads": reads,
+    "care": care,
     "sizes": sizes,
     "opening": opening,
     "memory": memory_use,

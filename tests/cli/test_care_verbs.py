@@ -96,6 +96,29 @@ def test_doctor_tells_facts_and_problems(shell: Shell) -> None:
     assert "problem: predicate 'speaks' is not defined" in printed
 
 
+def test_doctor_tells_what_looks_wrong_in_what_is_believed(shell: Shell) -> None:
+    with shell.memory() as memory:
+        for number in range(20):
+            said = memory.remember(f"person {number}", "home_city", "Rome", source="mail-import")
+            if number % 2:
+                memory.retract(said.event)
+        memory.remember("person 0", "HomeCity", "Rome")
+        for month in range(1, 5):
+            memory.remember("ana", "home_city", ("Lisbon", "Porto")[month % 2], changed_on=f"2025-{month:02}")
+    facts = shell.json("doctor")["facts"]
+    assert [row["error_rate"] for row in facts["quality"]["sources"]] == [0.5, 0.0]
+    assert facts["oscillation"][0]["by"][0]["swings"] == 2
+    assert facts["lookalikes"]["predicates"][0]["names"] == ["HomeCity", "home_city"]
+    printed = shell.text("doctor")
+    assert "times 2  by device" in printed and "null" not in printed.partition("beliefs")[2]
+    for word in (
+        "10 of 20 claims were wrong (10 retracted)",
+        "went back 2 times",
+        "'HomeCity', 'home_city' may be one",
+    ):
+        assert word in printed
+
+
 def test_a_folder_that_a_service_copies_is_refused_and_opened_on_demand(empty: Shell) -> None:
     (empty.folder / "Dropbox").mkdir()
     refused = empty.run("init", "--db", "Dropbox/a.db")

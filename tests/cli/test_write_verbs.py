@@ -140,3 +140,36 @@ def test_define_settles_what_a_predicate_is_like(shell: Shell) -> None:
 def test_an_undeclared_predicate_is_pointed_out(shell: Shell) -> None:
     assert "'syncmem define' settles it" in shell.text("remember", "ana", "speaks", "Greek")
     assert "many (undeclared)" in shell.text("predicates")
+
+
+def test_a_poisoned_import_is_looked_at_taken_back_and_restored(shell: Shell) -> None:
+    shell.text("remember", "ana", "home_city", "Lisbon", "--changed-on", "2025-01")
+    shell.text("remember", "ana", "home_city", "Porto", "--changed-on", "2025-04", "--source", "mail-import")
+    command = ("withdraw", "--source", "mail-import", "--since", "2020-01-01")
+    dry = shell.text(*command, "--dry-run")
+    assert "nothing is kept" in dry and "ana home_city  1" in dry and "Beliefs would change in 1 slot." in dry
+    assert shell.json("believe", "ana", "home_city")[0]["value"] == "Porto"
+    told = shell.text(*command)
+    assert shell.json("believe", "ana", "home_city")[0]["value"] == "Lisbon"
+    undo = told.splitlines()[-1].partition("syncmem ")[2].split()
+    shell.text(*undo)
+    assert shell.json("believe", "ana", "home_city")[0]["value"] == "Porto"
+    again = shell.json(*command, "--until", "2020-12-31")
+    assert (again["events"], again["taken"], again["until"][:10]) == ([], {}, "2020-12-31")
+
+
+def test_a_history_names_a_few_of_the_many_events_that_were_taken_back_at_once(shell: Shell) -> None:
+    with shell.memory() as memory:
+        for number in range(5):
+            memory.remember("ana", "home_city", f"city {number}", source="mail-import")
+        memory.withdraw(source="mail-import")
+    told = shell.text("history", "ana", "home_city")
+    assert "and 2 more" in told and told.count("undone") == 5
+    assert len(shell.json("history", "ana", "home_city")[-1]["names"]) == 5
+
+
+def test_a_withdrawal_that_does_not_say_whose_words_is_a_usage_error(shell: Shell) -> None:
+    refused = shell.run("withdraw", "--since", "2026-01-01")
+    assert refused.code == 2 and "--device ID" in refused.err
+    unknown = shell.run("withdraw", "--device", "ffff")
+    assert unknown.code == 1 and "devices" in unknown.err

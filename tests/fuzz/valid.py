@@ -60,7 +60,7 @@ PAYLOADS: Final[list[tuple[Kind, Payload]]] = [
     (Kind.DENY, Said("ana", "city", "Porto", 0, None, None, None, ORIGIN, 2, 0, *[None] * 4, {"mentions": ["bob"]})),
     (Kind.RETRACT, Retract([REF, REF], 90, None, "x", None, None)),
     (Kind.WITHDRAW, Withdraw("b", 90, None, None, {"reason": "wrong"})),
-    (Kind.UNDO, Undo(REF, 90, None, None, None)),
+    (Kind.UNDO, Undo([REF], 90, None, None, None)),
     (Kind.DEFINE, Define("city", {"cardinality": "single", "ttl": 5, "equality": "casefold"}, 90, *[None] * 4)),
     (Kind.CLOCK_NOTE, ClockNote(LOG.id, 1, 9, -77, 95, None, None, None)),
     (Kind.FRONTIER, Frontier(3, 1, [[bytes(16), 9, bytes(8)]], None)),

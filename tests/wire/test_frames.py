@@ -52,7 +52,7 @@ KNOWN = [
     (Kind.DENY, Statement("b", "q", 1, 0, None, None, None, 2**61, 2, 0, None, None, None, None, None)),
     (Kind.RETRACT, Retract([REF, REF], 50, None, "x", None, None)),
     (Kind.WITHDRAW, Withdraw("batch", 50, None, None, {"reason": "wrong"})),
-    (Kind.UNDO, Undo(REF, 50, None, None, None)),
+    (Kind.UNDO, Undo([REF], 50, None, None, None)),
     (Kind.DEFINE, Define("p", {"cardinality": "single", "ttl": 5}, 90, None, None, None, None)),
     (Kind.CLOCK_NOTE, ClockNote(bytes(16), 1, 9, -77, 95, None, None, None)),
     (Kind.FRONTIER, Frontier(3, 1, [[bytes(16), 9, bytes(8)]], None)),

@@ -157,7 +157,7 @@ def acting() -> Iterator[Vector]:
     definitions, a, b = three()
     a.write(1, day(1), said("Lisbon"))
     erase(b, 3, trust=0)
-    a.write(7, day(4), [b.ref(1), 90, None, None, None])
+    a.write(7, day(4), [[b.ref(1)], 90, None, None, None])
     says = "Nothing takes an erasure back, and any trust is enough."
     yield from tell("undone", says, [definitions, a, b], {1: [1]})
     definitions, a, b = three()

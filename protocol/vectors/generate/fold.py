@@ -89,7 +89,7 @@ def as_event(event: Case, refs: dict[str, Any]) -> tuple[int, int, list[Any]]:
     if event["op"] == "retract_batch":
         return 6, event["hlc"], [batch, *by, None]
     if event["op"] == "undo":
-        return 7, event["hlc"], [target, *by, None]
+        return 7, event["hlc"], [[target], *by, None]
     return KINDS[event["op"]], event["hlc"], statement(event, refs, by)
 
 

@@ -63,7 +63,7 @@ def definitions() -> Iterator[Vector]:
     yield fold("defined-with-less-trust", "A definition of less trust does not stand.", written, *ONE)
     written, log = two_cities(MANY)
     undone = define(log, SINGLE, clock=day(9))
-    log.write(7, day(10), [undone, 90, None, None, None])
+    log.write(7, day(10), [[undone], 90, None, None, None])
     yield fold("definition-undone", "A definition that is undone gives way to the one before.", written, *BOTH)
     written, log = two_cities(None)
     log.write(8, day(4), ["home_city", SINGLE, 90, None, None, "batch", None])
@@ -219,9 +219,9 @@ def references() -> Iterator[Vector]:
     yield own_source("retract-source-of-other-device", "The same source on another device may not.", 2)
     written, _ = two_cities(SINGLE)
     a, b = written[1:]
-    undo = b.write(7, day(9), [a.ref(2), 90, None, None, None])
+    undo = b.write(7, day(9), [[a.ref(2)], 90, None, None, None])
     yield fold("undo", "An undo takes an event back as if it had not been.", written, row(1, None, "Lisbon"))
-    b.write(7, day(10), [undo, 90, None, None, None])
+    b.write(7, day(10), [[undo], 90, None, None, None])
     yield fold("undo-of-undo", "An undo may be undone.", written, *ONE)
     written, _ = two_cities(SINGLE)
     a, b = written[1:]
@@ -259,7 +259,7 @@ def noted(name: str, says: str, by: str | None, *, trust: int = 90, first: int =
     if writer is not None:
         note = writer.write(9, day(20), [a.id, first, 1 if first == 1 else 9, -10 * DAY, trust, None, None, None])
         if undone:
-            writer.write(7, day(21), [note, 90, None, None, None])
+            writer.write(7, day(21), [[note], 90, None, None, None])
     right = by is not None and counts
     rows = [row(3, 6, "Porto"), row(6, None, "Lisbon")] if right else [row(6, 13, "Lisbon"), row(13, None, "Porto")]
     return fold(name, says, [definitions, a, b], *rows)
