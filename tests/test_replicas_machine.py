@@ -690,8 +690,10 @@ class MovedBranches:
     twins: set[tuple[bytes, int]]  # events that stand somewhere else as well, and count there
 
     def named(self, ref: Any) -> str:
+        """The name of the event that a reference means; one that does not fit what is held there means none."""
         log, seq = self.now.get(tuple(ref), (ref.log, ref.seq))
-        return f"{log.hex()}-{seq}"
+        fits = tuple(ref) in self.now or self.held.get((log, seq), ref.id) == ref.id
+        return f"{log.hex()}-{seq}" if fits else _NOBODY
 
     def spoken(self, note: reference.Event) -> list[reference.Event]:
         """A clock note that was moved speaks of what was moved with it, place by place."""
@@ -716,6 +718,7 @@ class MovedBranches:
         return found
 
     previous: dict[tuple[bytes, int, bytes], bytes] = field(default_factory=dict)
+    held: dict[tuple[bytes, int], bytes] = field(default_factory=dict)  # the ids of the events that are held
 
 
 def moved_in(memory: Memory, scope: str) -> MovedBranches:
@@ -725,6 +728,7 @@ def moved_in(memory: Memory, scope: str) -> MovedBranches:
     for log in logs.held(scope=scope):
         for first, run in logs.runs(log.no):
             for seq, event in enumerate(run, first):
+                result.held[log.id, seq] = logs.ref(log.position(seq)).id
                 moved = readable(event)
                 if not isinstance(moved, Moved) or log.seq < seq + len(moved.hashes):
                     continue
