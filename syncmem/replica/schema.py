@@ -126,10 +126,10 @@ CREATE TABLE mailboxes (
     knew INTEGER NOT NULL DEFAULT 0, cleaned INTEGER NOT NULL DEFAULT 0,
     UNIQUE (address, id));
 CREATE TABLE streams (
-    mailbox INTEGER, stream BLOB, cursor INTEGER NOT NULL, last INTEGER NOT NULL,
+    mailbox INTEGER, stream BLOB, cursor INTEGER NOT NULL, last INTEGER NOT NULL, absent INTEGER,
     PRIMARY KEY (mailbox, stream)) WITHOUT ROWID;
 CREATE TABLE gaps (
-    mailbox INTEGER, stream BLOB, first INTEGER, last INTEGER NOT NULL,
+    mailbox INTEGER, stream BLOB, first INTEGER, last INTEGER NOT NULL, settled INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (mailbox, stream, first)) WITHOUT ROWID;
 CREATE TABLE blobs (
     mailbox INTEGER NOT NULL, stream BLOB NOT NULL, counter INTEGER NOT NULL, digest BLOB NOT NULL,

@@ -8,7 +8,7 @@ once all of its events are stored: a session that stops between finds the stored
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -30,15 +30,20 @@ from syncmem.wire.blob import (
     Places,
     State,
     read_blob,
+    read_missing,
     read_offer,
     read_replaced,
     read_wants,
 )
 from syncmem.wire.frames import read_frame
-from syncmem.wire.mailbox import BlobName, digest
+from syncmem.wire.mailbox import BlobName
 
 EVENTS_AT_ONCE: Final = 4096  # opened before they are taken in: bounds memory
 STATEMENTS_OWN: Final = 256  # room in the roster that is kept for what this device says against a flood
+
+
+class Stray(PeerError):
+    """A blob is none that a writer is known to have put under its name: the mailbox may have made or moved it."""
 
 
 @dataclass(slots=True)
@@ -52,6 +57,7 @@ class Opened:
     wants: list[tuple[bytes, int]] = field(default_factory=list)
     replaced: list[Places] = field(default_factory=list)
     offers: list[Offer] = field(default_factory=list)
+    missing: list[Places] = field(default_factory=list)
 
     @property
     def contents(self) -> Contents:
@@ -69,6 +75,7 @@ class Incoming:
         self._key = key
         self.written: list[Written] = []
         self.lacking: dict[bytes, int] = {}  # log id -> last place held, of logs with a gap before what was read
+        self._shells: list[Contents] = []  # what was taken without some payloads
         self.states: list[tuple[bytes, State]] = []  # what devices told that they hold
 
     def knowledge(self) -> int:
@@ -82,18 +89,24 @@ class Incoming:
         """Check one blob and what is in it.
 
         Raises:
-            Unreadable, NotCanonical: why it cannot be used.
+            Stray: it is nobody's. Unreadable, NotCanonical: why what its writer says cannot be used.
         """
-        if digest(data) != name.digest:
-            raise Unreadable("the blob is not the one its name says; ask the mailbox for it again")
-        blob = read_blob(unseal(self._key, data), self._key.vault, self._key.mailbox)
-        log = LogKey(blob.device, blob.incarnation, self._key.scope)
-        if self._key.stream(log.id) != name.stream or blob.counter != name.counter:
-            raise Unreadable("the blob stands under another name than its writer gave it; the mailbox moved it")
+        blob = self._written(name, data)
         opened = Opened(name, blob, [], [])
         for item in blob.items:
             self._open_item(opened, item.kind, item.body)
         return opened
+
+    def _written(self, name: BlobName, data: bytes) -> Blob:
+        """The blob that a device with the key has written under this name."""
+        try:
+            blob = read_blob(unseal(self._key, data), self._key.vault, self._key.mailbox)
+        except PeerError as error:
+            raise Stray(str(error)) from error
+        log = LogKey(blob.device, blob.incarnation, self._key.scope)
+        if self._key.stream(log.id) != name.stream or blob.counter != name.counter:
+            raise Stray("the blob stands under another name than its writer gave it; the mailbox moved it")
+        return blob
 
     def _open_item(self, opened: Opened, kind: int, body: bytes) -> None:
         if kind == ItemKind.STATEMENT:
@@ -112,6 +125,8 @@ class Incoming:
             opened.replaced += read_replaced(body)
         elif kind == ItemKind.OFFER:
             opened.offers.append(read_offer(body))
+        elif kind == ItemKind.MISSING:
+            opened.missing += read_missing(body)
 
     # -- taking in ----------------------------------------------------------------------------------
 
@@ -162,6 +177,8 @@ class Incoming:
         """Note how a blob stands now. What was refused does not count as being there: our own copy goes out."""
         for log, after in opened.wants:
             self._ledger.lose(known.no, log, after)
+        for places in opened.missing:
+            self._ledger.miss(known.no, places)
         gap, errors = self._errors(opened)
         if gap is not None:
             self._ledger.put(known.no, opened.name, BlobState.HELD, opened.contents, reason=str(gap))
@@ -171,6 +188,7 @@ class Incoming:
             self.refuse(known, opened.name, refused)
         else:
             self._ledger.take(known.no, opened.name, opened.contents)
+            self._shells += [opened.contents] if any(stretch.erased for stretch in opened.contents.logs) else []
             for offer in opened.offers:
                 self._ledger.offered(known.no, offer)
         if opened.blob.state is not None:
@@ -192,6 +210,17 @@ class Incoming:
         return None, errors
 
     def refuse(self, known: Known, name: BlobName, error: PeerError) -> None:
-        """Note a blob that cannot be used; others go on."""
+        """Note a blob that cannot be used; others go on. A place that only a stray has is not passed over."""
+        if isinstance(error, Stray):
+            self._ledger.stray(known.no, name, str(error))
+            return
         self._ledger.put(known.no, name, BlobState.REFUSED, reason=str(error))
         self._ledger.advance(known.no, name.stream)
+
+    def finish(self, known: Known, listed: Set[BlobName]) -> None:
+        """The mailbox was read to its end: all that it lists. Inside a write transaction."""
+        for contents in self._shells:
+            self._ledger.hold(known.no, contents)  # what they lack may have been erased by what was read later
+        self._shells.clear()
+        self._ledger.forget_strays(known.no, listed)
+        self._ledger.settle_replaced(known.no)

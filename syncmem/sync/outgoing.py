@@ -24,7 +24,17 @@ from syncmem.sync.ledger import Ledger
 from syncmem.sync.mailboxes import Known
 from syncmem.sync.rewriting import Rewrite
 from syncmem.sync.vault import Vault
-from syncmem.wire.blob import Blob, Item, ItemKind, State, offer_bytes, replaced_bytes, wants_bytes, write_blob
+from syncmem.wire.blob import (
+    Blob,
+    Item,
+    ItemKind,
+    State,
+    missing_bytes,
+    offer_bytes,
+    replaced_bytes,
+    wants_bytes,
+    write_blob,
+)
 from syncmem.wire.frames import frame_bytes
 from syncmem.wire.mailbox import DIGEST_BYTES, BlobName, digest
 
@@ -87,7 +97,8 @@ class Outgoing:
     def _write_down(self, known: Known, loads: list[_Load], wants: list[tuple[bytes, int]], *, last: bool) -> None:
         digests = self._digests.of(self._key.scope)
         state = State(digests.events[:DIGEST_BYTES], digests.beliefs[:DIGEST_BYTES], digests.held)
-        asked = wants_bytes(wants) if wants else b""
+        questions = self._questions(known, wants) if last and not self._farewell else []
+        asked = b"".join(item.body for item in questions)
         lost = (
             [] if not last or self._ledger.awaits(known.no) else self._ledger.lost(known.no, self.stream)[:PLACES_MAX]
         )
@@ -99,12 +110,18 @@ class Outgoing:
             loads[0].contents.replaced.extend(lost)
         for number, load in enumerate(loads):
             ends = number == len(loads) - 1
-            if ends and wants and asked != known.wanted:
-                load.add(ItemKind.WANTS, asked)
+            if ends and asked != known.wanted:
+                load.items.extend(questions)
             told = ends and not self._farewell  # what is said where nobody stays would be read late
             self._write(known, load, state if told else None)
         if loads:
-            self._ledger.note(known, reported=digests.events, wanted=asked)
+            self._ledger.note(known, reported=digests.events, wanted=asked if last else None)
+
+    def _questions(self, known: Known, wants: list[tuple[bytes, int]]) -> list[Item]:
+        """What others are asked for: what follows in logs, and what stood at places where nothing is found."""
+        absent = self._ledger.absent(known.no, self.replica.environment.clock.now())[:PLACES_MAX]
+        wanted = [Item(int(ItemKind.WANTS), wants_bytes(wants))] if wants else []
+        return [*wanted, Item(int(ItemKind.MISSING), missing_bytes(absent))] if absent else wanted
 
     def _write(self, known: Known, load: _Load, state: State | None) -> None:
         identity = self.replica.identity

@@ -42,7 +42,7 @@ class Standings:
         others = [device for device in devices if device.live and not device.own]
         unseen = [device for device in others if self._is_unseen(device)]
         waiting_for = [device for device in others if not device.verified and device not in unseen]
-        quiet = all(not (m.waiting or m.pending or m.refused or m.erasing or m.trouble) for m in mailboxes)
+        quiet = all(not (m.waiting or m.pending or m.refused or m.missing or m.erasing or m.trouble) for m in mailboxes)
         pending = max((m.pending for m in mailboxes), default=0)
         return Status(
             vault=self._vault.roster.vault.hex(),
@@ -144,13 +144,15 @@ class Standings:
         ledger = self._syncer.ledger
         holdings = ledger.holdings(known.no)
         logs = self._syncer.replica.logs.held(scope=known.scope)
-        blocked = [*ledger.in_state(known.no, BlobState.REFUSED), *ledger.in_state(known.no, BlobState.BLOCKED)]
+        states = (BlobState.REFUSED, BlobState.STRAY, BlobState.BLOCKED)
+        blocked = [blob for state in states for blob in ledger.in_state(known.no, state)]
         success, trouble = ledger.outcome(known.no)
         return MailboxStatus(
             address=known.address,
             scope=known.scope,
             waiting=ledger.count(known.no, BlobState.WAITING),
             pending=sum(max(0, log.seq - holdings.get(log.id, 0)) for log in logs),
+            missing=ledger.lacking(known.no, self._now - UNSEEN_DAYS * _DAY),
             held=ledger.count(known.no, BlobState.HELD),
             erasing=self._erasing(known),
             refused=tuple((str(name), reason or "") for name, reason in blocked),

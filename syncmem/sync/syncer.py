@@ -27,6 +27,7 @@ from syncmem.seal.phrase import new_phrase, paper_seed
 from syncmem.seal.roster import Roster, epoch_keys
 from syncmem.seal.statements import Statement
 from syncmem.sync import open_mailbox
+from syncmem.sync.checked import Checked
 from syncmem.sync.driving import drive
 from syncmem.sync.dropping import Dropper
 from syncmem.sync.incoming import Incoming
@@ -181,7 +182,7 @@ class Syncer:
     def _sync_at(self, address: str) -> Iterator[Synced]:
         """Sync every scope with the mailboxes at one address, the vault first: it brings the keys."""
         try:
-            mailbox = self.opener(address)
+            mailbox = self.mailbox(address)
         except MailboxError as error:
             yield Synced(address, VAULT, Outcomes(), error)
             return
@@ -199,8 +200,11 @@ class Syncer:
             mailbox.close()
 
     def _earlier(self, address: str, key: EpochKey) -> list[tuple[Known, EpochKey]]:
-        """The mailboxes of a scope's earlier epochs that are not left yet."""
-        with self.lock:
+        """The mailboxes of a scope's earlier epochs that are not left yet, also where this device never was."""
+        with self._writing():
+            for old in self.vault.keys.values():
+                if old.scope == key.scope:
+                    self.ledger.mailbox(address, old)
             earlier = {known.id: known for known in self.ledger.earlier(address, key, self._now)}
             return [(earlier[old.mailbox], old) for old in self.vault.keys.values() if old.mailbox in earlier]
 
@@ -348,7 +352,7 @@ class Syncer:
     def recover(self, phrase: str, address: str, name: str) -> None:
         """Become a member by the recovery phrase: the paper member lets this device in."""
         paper = paper_seed(phrase)
-        mailbox = self.opener(address)
+        mailbox = self.mailbox(address)
         try:
             addresses, statements = read_for_paper(mailbox, paper, self.replica.environment.randomness)
         finally:
@@ -363,6 +367,10 @@ class Syncer:
                 self.vault.add_address(where)
 
     # -- below --------------------------------------------------------------------------------------
+
+    def mailbox(self, address: str) -> Mailbox:
+        """The way to the mailboxes at an address; its answers are checked."""
+        return Checked(self.opener(address))
 
     def member(self, name: str) -> Member:
         """This device as a member that asks to be let in."""

@@ -34,6 +34,7 @@ class ItemKind(IntEnum):
     WANTS = 3
     REPLACED = 4
     OFFER = 5
+    MISSING = 6
 
 
 class Item(NamedTuple):
@@ -121,6 +122,15 @@ def read_wants(body: bytes) -> list[tuple[bytes, int]]:
 def replaced_bytes(places: Sequence[Places]) -> bytes:
     """The places of blobs that are no longer needed."""
     return pack([list(one) for one in places])
+
+
+def missing_bytes(places: Sequence[Places]) -> bytes:
+    """The places at which the sender finds nothing."""
+    return replaced_bytes(places)
+
+
+def read_missing(body: bytes) -> list[Places]:
+    return read_replaced(body)
 
 
 def read_replaced(body: bytes) -> list[Places]:
