@@ -161,11 +161,15 @@ class Standings:
         )
 
     def _erasing(self, known: Known) -> int:
-        """How many blobs are still to go, from a scope's mailboxes at one address together."""
+        """How many blobs are still to go, from a scope's mailboxes at one address together, as far as they open here.
+
+        A copy of a device knows of mailboxes whose keys it never got: those are the original's to clean.
+        """
         ledger = self._syncer.ledger
         ledger.look_for_erased(known)
-        boxes = [box.no for box in ledger.all() if (box.address, box.scope) == (known.address, known.scope)]
-        return sum(ledger.count(no, BlobState.DUE, BlobState.DROPPING) for no in boxes)
+        ours = {key.mailbox for key in self._vault.keys.values()}
+        boxes = [box for box in ledger.all() if (box.address, box.scope) == (known.address, known.scope)]
+        return sum(ledger.count(box.no, BlobState.DUE, BlobState.DROPPING) for box in boxes if box.id in ours)
 
 
 def _moment(time: int | None) -> datetime | None:

@@ -24,3 +24,15 @@ def test_a_device_that_rotates_before_its_first_sync_still_hears_who_was_removed
     phone.remember("ana", "city", "Lisbon")
     group.settle("laptop", "phone")
     group.assert_in_sync("laptop", "phone")
+
+
+def test_a_copy_does_not_wait_for_mailboxes_whose_keys_only_the_original_has(group: Group) -> None:
+    laptop = group.found()
+    group.pair("phone")
+    laptop.remember("ana", "city", "Lisbon")
+    group.settle()
+    laptop.revoke("phone")
+    group.sync("laptop")  # which carries everything into the new mailbox, and has not cleaned the old one yet
+    group.copy("laptop", "copy")
+    group.settle("laptop", "copy")
+    group.assert_in_sync("laptop", "copy")
