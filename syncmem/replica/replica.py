@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from syncmem import labels
 from syncmem.codec import pack_flat
 from syncmem.environment import Environment
-from syncmem.errors import Closed, InvalidInput, PeerError
+from syncmem.errors import BadSignature, Closed, InvalidInput, PeerError
 from syncmem.model.event import SALT_BYTES, Erase, Erased, Event, Frontier, Kind, LogKey, Payload, encode
 from syncmem.model.frame import DEVICE_SCOPE, Frame
 from syncmem.model.plain import TIE_WINDOW
@@ -210,7 +210,8 @@ class Replica:
             n = self._last[0] + 1
             own = {log.id: log.seq for log in self.logs.own}
             arrivals = take_in_all(batch, lambda frame: self._take_in(frame, n), refused)
-            if any(log.id in refused or log.seq != own[log.id] for log in self.logs.own):
+            proofs = {log for log, error in refused.items() if not isinstance(error, BadSignature)}
+            if any(log.id in proofs or log.seq != own[log.id] for log in self.logs.own):
                 self.renounce()
             if not arrivals:
                 return Written([], n, [], refused)

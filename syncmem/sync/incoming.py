@@ -12,12 +12,14 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from typing import Final
 
-from syncmem.errors import BrokenChain, Forked, NotCanonical, PeerError, Unreadable
-from syncmem.model.event import LogKey
+from syncmem import labels
+from syncmem.errors import BadSignature, BrokenChain, Forked, NotCanonical, PeerError, Unreadable
+from syncmem.model.event import LogKey, head_words
 from syncmem.model.frame import Frame
 from syncmem.replica.replica import Written
 from syncmem.seal.envelope import EpochKey, unseal
 from syncmem.seal.graph import STATEMENTS_MAX
+from syncmem.seal.keys import verify
 from syncmem.seal.statements import Statement, read_statement
 from syncmem.sync.contents import BlobState, Contents, stretch
 from syncmem.sync.ledger import Ledger
@@ -118,6 +120,9 @@ class Incoming:
             frame = read_frame(body)
             if frame.key.scope != self._key.scope:
                 raise NotCanonical("a frame of another scope than its mailbox; ask the sender to check it")
+            said = head_words(frame.key.id, frame.last, frame.head)
+            if not verify(frame.key.device, labels.HEAD, said, frame.signature):
+                raise BadSignature("a log's head is not signed by its device; remove the device that sends this")
             opened.frames.append(frame)
         elif kind == ItemKind.WANTS:
             opened.wants += read_wants(body)
@@ -132,7 +137,8 @@ class Incoming:
 
     def admit(self, known: Known, blobs: Sequence[Opened]) -> list[Opened]:
         """Take in who belongs to the vault; the blobs that come from members. Inside a write transaction."""
-        self._refused: dict[bytes, PeerError] = {}
+        self._refused: dict[bytes, PeerError] = {}  # by log
+        self._wrong: dict[int, PeerError] = {}  # by frame, of logs whose other frames may be right
         fitting = self._fitting(known, blobs)
         self._note(self._vault.add([statement for opened in fitting for statement in opened.statements]))
         return [opened for opened in fitting if self._from_member(known, opened)]
@@ -154,7 +160,19 @@ class Incoming:
         """Take in some frames of what was admitted; why those of some logs were not is kept for :meth:`settle`."""
         written = self._replica.take_in(frames)
         self._note(written)
-        self._refused |= {} if written is None else written.refused
+        for log, error in ({} if written is None else written.refused).items():
+            if isinstance(error, BrokenChain) and error.missing_after is not None:
+                self._refused[log] = error
+            else:
+                self._take_alone([frame for frame in frames if frame.key.id == log])
+
+    def _take_alone(self, frames: Sequence[Frame]) -> None:
+        """Take in each frame of a log for itself: one that was made up holds up none that is true."""
+        for frame in frames:
+            written = self._replica.take_in([frame])
+            self._note(written)
+            if written is not None and (error := written.refused.get(frame.key.id)) is not None:
+                self._wrong[id(frame)] = error
 
     def settle(self, known: Known, blobs: Sequence[Opened]) -> None:
         """Note each blob, all of whose frames were tried, as taken, held or refused. Inside a write transaction."""
@@ -187,8 +205,10 @@ class Incoming:
         if refused is not None:
             self.refuse(known, opened.name, refused)
         else:
-            self._ledger.take(known.no, opened.name, opened.contents)
-            self._shells += [opened.contents] if any(stretch.erased for stretch in opened.contents.logs) else []
+            right = [stretch(frame) for frame in opened.frames if id(frame) not in self._wrong]
+            contents = opened.contents._replace(logs=right)
+            self._ledger.take(known.no, opened.name, contents)
+            self._shells += [contents] if any(one.erased for one in right) else []
             for offer in opened.offers:
                 self._ledger.offered(known.no, offer)
         if opened.blob.state is not None:
@@ -198,7 +218,7 @@ class Incoming:
         """What a blob waits for, if it does; and why some of its frames were refused."""
         errors = []
         for frame in opened.frames:
-            error = self._refused.get(frame.key.id)
+            error = self._wrong.get(id(frame), self._refused.get(frame.key.id))
             held = self._replica.logs.by_id.get(frame.key.id)
             if error is None:
                 continue
