@@ -123,7 +123,7 @@ CREATE TABLE mailboxes (
     no INTEGER PRIMARY KEY, address TEXT NOT NULL, scope TEXT NOT NULL, id BLOB NOT NULL, epoch BLOB,
     reported BLOB NOT NULL DEFAULT x'', wanted BLOB NOT NULL DEFAULT x'', success INTEGER, trouble TEXT,
     own BLOB, sent INTEGER NOT NULL DEFAULT 0, left_behind INTEGER NOT NULL DEFAULT 0,
-    knew INTEGER NOT NULL DEFAULT 0, cleaned INTEGER NOT NULL DEFAULT 0,
+    knew INTEGER NOT NULL DEFAULT 0, cleaned INTEGER NOT NULL DEFAULT 0, audited INTEGER,
     UNIQUE (address, id));
 CREATE TABLE streams (
     mailbox INTEGER, stream BLOB, cursor INTEGER NOT NULL, last INTEGER NOT NULL, absent INTEGER,

@@ -102,6 +102,14 @@ class Mailboxes:
         success, trouble = self._db.execute("SELECT success, trouble FROM mailboxes WHERE no = ?", (no,)).fetchone()
         return success, trouble
 
+    def audited(self, no: int) -> int | None:
+        """When it was last looked through."""
+        at: int | None = self._db.execute("SELECT audited FROM mailboxes WHERE no = ?", (no,)).fetchone()[0]
+        return at
+
+    def note_audited(self, no: int, at: int) -> None:
+        self._db.execute("UPDATE mailboxes SET audited = ? WHERE no = ?", (at, no))
+
     def note(self, known: Known, *, reported: bytes | None = None, wanted: bytes | None = None) -> None:
         """What was last told to the mailbox."""
         known.reported = known.reported if reported is None else reported

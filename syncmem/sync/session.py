@@ -19,12 +19,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from syncmem.errors import PeerError
 from syncmem.replica.bundle import batches
 from syncmem.replica.rectangles import Change
 from syncmem.replica.replica import MERGE_EVENTS, Written
+from syncmem.sync.auditing import AUDITED_AFTER, Audit
 from syncmem.sync.contents import BlobState, Contents
 from syncmem.sync.dropping import Dropper, Fetch, Writing
 from syncmem.sync.incoming import EVENTS_AT_ONCE, Incoming, Opened, Stray
@@ -98,6 +99,9 @@ class Session:
             if read_all and not waiting:
                 yield from self._dropper.steps()
                 self._listing.check_given()
+                if not (yield from self._audited()):
+                    read_all = False
+                    continue
                 return
             puts = [Put(name.stream, name.counter, blob) for name, blob, _ in waiting]
             answer = yield self._question(puts, self._listing.behind(cursors))
@@ -144,11 +148,35 @@ class Session:
         shorter = any(answer.ends.get(stream, 0) < cursor for stream, cursor in cursors.items())
         if answer.epoch == self._known.epoch and not shorter:
             return True
+        self._forget(answer.epoch)
+        return False
+
+    def _forget(self, epoch: bytes) -> None:
+        """What was thought to be there is found out again."""
         self._ledger.forget(self._known.no)
         self._known.epoch, self._known.reported, self._known.wanted = None, b"", b""
-        self._ledger.reached(self._known, answer.epoch)
+        self._ledger.reached(self._known, epoch)
         self.outcomes.reset = True
-        return False
+
+    def _audited(self) -> Generator[Question, Any, bool]:
+        """Once a day, whether the mailbox holds what is known of it; if not, it is read anew."""
+        now = self._out.replica.environment.clock.now()
+        with self._lock:
+            last = self._ledger.audited(self._known.no)
+        epoch = self._known.epoch
+        if self._out.farewell or epoch is None or (last is not None and 0 <= now - last < AUDITED_AFTER):
+            return True
+        audit = Audit(self._ledger, self._known, self._write_key)
+        listed = set() if last is None else (yield from audit.steps())
+        with self._writing():
+            self._ledger.note_audited(self._known.no, now)
+            self.outcomes.questions += audit.questions
+            right = last is None or audit.is_as_known(listed)
+            if not right:
+                self._forget(epoch)
+        if not right:
+            self._listing.found_reset()
+        return right
 
     def _acknowledge(self, answer: Answer, waiting: Sequence[tuple[BlobName, bytes, Contents]]) -> int:
         went = 0

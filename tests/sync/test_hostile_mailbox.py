@@ -284,6 +284,30 @@ def test_a_mailbox_that_is_put_back_in_silence(world: World, heal: Heal) -> None
     assert lives(world) == before
 
 
+@pytest.mark.parametrize("back", [True, False])
+def test_what_was_dropped_and_is_there_again_is_found_within_a_day(world: World, back: bool) -> None:
+    """Put back from a backup, which what is sent along hides; or never dropped, whatever was said."""
+    world.laptop.remember("secret", "diary", "canary")
+    world.write()
+    world.group.settle()
+    saved = copy.deepcopy(world.liar.server)
+    world.liar.drops = lambda request: None if back else [True] * len(request.names)
+    world.laptop.erase("secret")
+    world.sync("laptop")
+    world.liar.be_honest()
+    world.liar.server = saved if back else world.liar.server
+    world.group.servers = [world.liar.server]
+    world.laptop.remember("ana", "diary", "hides it")
+    (report,) = world.sync("laptop")
+    assert not report.mailboxes[0].reset
+    assert any(b"canary" in event.payload for _, _, event in world.group.events_in_mailboxes())
+    world.group.pass_time(timedelta(days=1))
+    (report,) = world.sync("laptop")
+    assert report.mailboxes[0].reset
+    assert not any(b"canary" in event.payload for _, _, event in world.group.events_in_mailboxes())
+    world.assert_heals()
+
+
 @HEALED
 def test_two_worlds_are_each_stale_and_become_one_when_they_meet(world: World, heal: Heal) -> None:
     """A fork is seen by nobody; that the other one is not verified is."""
