@@ -181,13 +181,13 @@ def _read_head(piece: bytes) -> Blob:
     sized = (len(device), len(incarnation)) == (KEY_BYTES, INCARNATION_BYTES) and 1 <= counter <= COUNTER_MAX
     if not sized or not (state is None or _is_state(state)):
         raise NotCanonical("the head of a blob breaks a rule of its format; ask the sender for it again")
-    return Blob(device, incarnation, counter, None if state is None else State(*state), ())
+    return Blob(device, incarnation, counter, None if state is None else State(*state[:3]), ())
 
 
 def _is_state(state: object) -> bool:
-    if type(state) is not list or [type(part) for part in state] != [bytes, bytes, int]:
+    if type(state) is not list or [type(part) for part in state[:3]] != [bytes, bytes, int]:
         return False
-    events, beliefs, held = state
+    events, beliefs, held = state[:3]
     return (len(events), len(beliefs)) == (DIGEST_BYTES, DIGEST_BYTES) and 0 <= held < 2**62
 
 
