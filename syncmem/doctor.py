@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from syncmem.cloud import service_of
 from syncmem.diagnosis import diagnose
 from syncmem.errors import SyncmemError
 from syncmem.model.event import CHAIN_START, Event, readable
+from syncmem.model.plain import TIE_WINDOW
 from syncmem.private import others_can_use
 from syncmem.replica import schema
 from syncmem.replica.chain import Log, blocks, chain_after
@@ -16,12 +17,15 @@ from syncmem.replica.logs import SEQ_MASK
 from syncmem.replica.replica import Replica
 from syncmem.results import Doctor
 
+_DAY: Final = 86_400_000_000
+_HOUR: Final = 3_600_000_000
+
 
 def examine(replica: Replica, *, full: bool) -> Doctor:
     """Look at everything cheap; ``full`` also reads every event and recomputes every chain."""
     facts: dict[str, Any] = {}
     problems: list[str] = []
-    for look in (_library, _file, _keys, _logs, _forks, _held, _erased, diagnose):
+    for look in (_library, _file, _keys, _logs, _forks, _clocks, _held, _erased, diagnose):
         look(replica, facts, problems)
     if full:
         _read_all(replica, facts, problems)
@@ -142,6 +146,28 @@ def _forks(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None
         }
         for position, log, first, count, acts in rows
     ]
+
+
+def _clocks(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
+    """Whose clock is ahead of this device's by more than is followed; if it is everybody's, this one is behind."""
+    now = replica.environment.clock.now()
+    ahead: dict[str, tuple[int, str]] = {}
+    devices = {log.device for log in replica.logs.held() if not log.own}
+    for log in replica.logs.held():
+        last = replica.logs.event(log.position(log.seq))
+        by = replica.clocks.corrected(log.position(log.seq), last.hlc) - now if isinstance(last, Event) else 0
+        if by > TIE_WINDOW:
+            name = log.device.hex()[:12]
+            ahead[name] = max(ahead.get(name, (0, "")), (by, f"{log.name}-{log.seq}"))
+    facts["clocks_ahead"] = {name: by // 1_000_000 for name, (by, _) in sorted(ahead.items())}
+    if len(devices) > 1 and len(ahead) >= len(devices):
+        problems.append("every other device's clock is ahead of this one's; set this device's clock")
+        return
+    for name, (by, event) in sorted(ahead.items()):
+        problems.append(
+            f"the clock of device {name} is {by // _DAY} days {by % _DAY // _HOUR} hours ahead (or this one's behind); "
+            f"set it, then correct_clock({event!r}, ...) for what it wrote"
+        )
 
 
 def _held(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:

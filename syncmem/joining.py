@@ -106,7 +106,7 @@ class Joining(Opened):
 
     def add_mailbox(self, address: str) -> None:
         """Sync through this address as well: "folder:PATH" or "https://HOST"."""
-        self._syncer.opener(address).close()
+        self._syncer.mailbox(address).close()
         with self._lock, self._replica.transaction():
             self._syncer.vault.add_address(address)
 
@@ -114,6 +114,7 @@ class Joining(Opened):
         """Sync through this address no more; what lies there stays."""
         with self._lock, self._replica.transaction():
             self._syncer.vault.drop_address(address)
+            self._syncer.ledger.leave_address(address)
 
     def share(self, scope: str) -> None:
         """Give a scope a key and a mailbox of its own, so that it can be shared with chosen devices."""
@@ -149,7 +150,7 @@ class Joining(Opened):
     def _accept(self, invitation: Invitation, approve: Approve) -> str | None:
         from syncmem.sync.pairing import Meeting
 
-        mailbox = self._syncer.opener(invitation._parsed.address)
+        mailbox = self._syncer.mailbox(invitation._parsed.address)
         try:
             meeting = Meeting(invitation._parsed, mailbox, self._environment.randomness)
             member = meeting.asking()
@@ -211,7 +212,7 @@ class Joining(Opened):
             if self._syncer.vault.exists:
                 raise InvalidInput("this memory belongs to a vault already; join with another file")
             seed = self._syncer.vault.seed
-        mailbox = self._syncer.opener(address)
+        mailbox = self._syncer.mailbox(address)
         try:
             meeting = Meeting(code, mailbox, self._environment.randomness)
             meeting.ask(seed, self._device_name(name))

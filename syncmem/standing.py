@@ -111,6 +111,7 @@ class MailboxStatus:
     Attributes:
         waiting: own blobs that are not acknowledged; ``pending``: events held here that it is not known to hold.
         held: blobs that wait for something that has not arrived; ``refused``: (blob, reason).
+        missing: places of the last 30 days at which there should be a blob, and none is found.
         erasing: blobs that hold what was erased, and are not dropped yet.
         last_success: when a sync last ran to its end; ``trouble``: what stopped the last one.
     """
@@ -119,6 +120,7 @@ class MailboxStatus:
     scope: str
     waiting: int
     pending: int
+    missing: int
     held: int
     erasing: int
     refused: tuple[tuple[str, str], ...]
@@ -160,7 +162,8 @@ class Status:
 
     Attributes:
         vault: the vault's id, None where there is none; ``frontier``: per scope the digest of the events held.
-        in_sync: nothing is pending, refused or in trouble, and every other device seen in the last 30 days is verified.
+        in_sync: nothing is pending, missing, refused or in trouble, and every other device of the last 30 days is
+            verified.
         waiting_for: the names of live devices that are not verified; ``unseen``: those not heard of for 30 days.
         erasures: those that not every device and mailbox has followed yet.
         scrub_pending: traces of what was erased may be left in the file, because another program reads an old view.

@@ -250,7 +250,13 @@ def _status_text(found: Status) -> str:
         lines.append(f"  Not heard of for 30 days: {', '.join(found.unseen)}.")
     for one in found.mailboxes:
         state = f"last success {_when(one.last_success)}"
-        counts = {"waiting": one.waiting, "pending": one.pending, "held": one.held, "refused": len(one.refused)}
+        counts = {
+            "waiting": one.waiting,
+            "pending": one.pending,
+            "missing": one.missing,
+            "held": one.held,
+            "refused": len(one.refused),
+        }
         counts["with what was erased"] = one.erasing
         state += "".join(f", {count} {word}" for word, count in counts.items() if count)
         lines.append(f"{one.address} ({one.scope}): {state}")

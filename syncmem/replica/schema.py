@@ -128,13 +128,13 @@ CREATE TABLE mailboxes (
     no INTEGER PRIMARY KEY, address TEXT NOT NULL, scope TEXT NOT NULL, id BLOB NOT NULL, epoch BLOB,
     reported BLOB NOT NULL DEFAULT x'', wanted BLOB NOT NULL DEFAULT x'', success INTEGER, trouble TEXT,
     own BLOB, sent INTEGER NOT NULL DEFAULT 0, left_behind INTEGER NOT NULL DEFAULT 0,
-    knew INTEGER NOT NULL DEFAULT 0, cleaned INTEGER NOT NULL DEFAULT 0,
+    knew INTEGER NOT NULL DEFAULT 0, cleaned INTEGER NOT NULL DEFAULT 0, audited INTEGER,
     UNIQUE (address, id));
 CREATE TABLE streams (
-    mailbox INTEGER, stream BLOB, cursor INTEGER NOT NULL, last INTEGER NOT NULL,
+    mailbox INTEGER, stream BLOB, cursor INTEGER NOT NULL, last INTEGER NOT NULL, absent INTEGER,
     PRIMARY KEY (mailbox, stream)) WITHOUT ROWID;
 CREATE TABLE gaps (
-    mailbox INTEGER, stream BLOB, first INTEGER, last INTEGER NOT NULL,
+    mailbox INTEGER, stream BLOB, first INTEGER, last INTEGER NOT NULL, settled INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (mailbox, stream, first)) WITHOUT ROWID;
 CREATE TABLE blobs (
     mailbox INTEGER NOT NULL, stream BLOB NOT NULL, counter INTEGER NOT NULL, digest BLOB NOT NULL,

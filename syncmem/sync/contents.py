@@ -23,6 +23,7 @@ class BlobState(IntEnum):
     BLOCKED = 5  # ours, and the mailbox does not take it; the reason is kept
     DUE = 6  # it holds what was erased: to be written anew
     DROPPING = 7  # what it held was written anew: to be dropped
+    STRAY = 8  # no writer put it there under this name, or nobody can tell; forgotten once it is not listed any more
 
 
 class Stretch(NamedTuple):
@@ -75,6 +76,15 @@ def stretch(frame: Frame) -> Stretch:
     """The places of a log that a frame holds."""
     erased = tuple(place for place, event in enumerate(frame.events, frame.first) if isinstance(event, Erased))
     return Stretch(frame.key.id, frame.first, frame.last, erased)
+
+
+def without(stretch: Stretch, places: Iterable[int]) -> Iterator[Stretch]:
+    """The parts of a stretch between some places of it."""
+    first = stretch.first
+    for place in (*sorted(places), stretch.last + 1):
+        if place > first:
+            yield Stretch(stretch.log, first, place - 1)
+        first = place + 1
 
 
 def joined(stretches: Iterable[Stretch]) -> Iterator[Stretch]:

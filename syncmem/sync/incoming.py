@@ -8,17 +8,19 @@ once all of its events are stored: a session that stops between finds the stored
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from typing import Final
 
-from syncmem.errors import BrokenChain, Forked, NotCanonical, PeerError, Unreadable
-from syncmem.model.event import LogKey
+from syncmem import labels
+from syncmem.errors import BadSignature, BrokenChain, Forked, NotCanonical, PeerError, Unreadable
+from syncmem.model.event import LogKey, head_words
 from syncmem.model.frame import Frame, payload_bytes
 from syncmem.replica.catalog import VAULT
 from syncmem.replica.replica import Written
 from syncmem.seal.envelope import EpochKey, unseal
 from syncmem.seal.graph import STATEMENTS_MAX
+from syncmem.seal.keys import verify
 from syncmem.seal.statements import Statement, read_statement
 from syncmem.sync.contents import BlobState, Contents, stretch
 from syncmem.sync.ledger import Ledger
@@ -32,15 +34,20 @@ from syncmem.wire.blob import (
     Places,
     State,
     read_blob,
+    read_missing,
     read_offer,
     read_replaced,
     read_wants,
 )
 from syncmem.wire.frames import read_frame
-from syncmem.wire.mailbox import BlobName, digest
+from syncmem.wire.mailbox import BlobName
 
 EVENTS_AT_ONCE: Final = 4096  # opened before they are taken in: bounds memory
 STATEMENTS_OWN: Final = 256  # room in the roster that is kept for what this device says against a flood
+
+
+class Stray(PeerError):
+    """A blob is none that a writer is known to have put under its name: the mailbox may have made or moved it."""
 
 
 @dataclass(slots=True)
@@ -55,6 +62,7 @@ class Opened:
     replaced: list[Places] = field(default_factory=list)
     offers: list[Offer] = field(default_factory=list)
     payload_bytes: int = 0
+    missing: list[Places] = field(default_factory=list)
 
     @property
     def contents(self) -> Contents:
@@ -72,6 +80,7 @@ class Incoming:
         self._key = key
         self.written: list[Written] = []
         self.lacking: dict[bytes, int] = {}  # log id -> last place held, of logs with a gap before what was read
+        self._shells: list[Contents] = []  # what was taken without some payloads
         self.states: list[tuple[bytes, State]] = []  # what devices told that they hold
 
     def knowledge(self) -> int:
@@ -90,18 +99,24 @@ class Incoming:
         """Check one blob and what is in it.
 
         Raises:
-            Unreadable, NotCanonical: why it cannot be used.
+            Stray: it is nobody's. Unreadable, NotCanonical: why what its writer says cannot be used.
         """
-        if digest(data) != name.digest:
-            raise Unreadable("the blob is not the one its name says; ask the mailbox for it again")
-        blob = read_blob(unseal(self._key, data), self._key.vault, self._key.mailbox)
-        log = LogKey(blob.device, blob.incarnation, self._key.scope)
-        if self._key.stream(log.id) != name.stream or blob.counter != name.counter:
-            raise Unreadable("the blob stands under another name than its writer gave it; the mailbox moved it")
+        blob = self._written(name, data)
         opened = Opened(name, blob, [], [])
         for item in blob.items:
             self._open_item(opened, item.kind, item.body)
         return opened
+
+    def _written(self, name: BlobName, data: bytes) -> Blob:
+        """The blob that a device with the key has written under this name."""
+        try:
+            blob = read_blob(unseal(self._key, data), self._key.vault, self._key.mailbox)
+        except PeerError as error:
+            raise Stray(str(error)) from error
+        log = LogKey(blob.device, blob.incarnation, self._key.scope)
+        if self._key.stream(log.id) != name.stream or blob.counter != name.counter:
+            raise Stray("the blob stands under another name than its writer gave it; the mailbox moved it")
+        return blob
 
     def _open_item(self, opened: Opened, kind: int, body: bytes) -> None:
         if kind == ItemKind.STATEMENT:
@@ -113,6 +128,9 @@ class Incoming:
             frame = read_frame(body)
             if frame.key.scope != self._key.scope:
                 raise NotCanonical("a frame of another scope than its mailbox; ask the sender to check it")
+            said = head_words(frame.key.id, frame.last, frame.head)
+            if not verify(frame.key.device, labels.HEAD, said, frame.signature):
+                raise BadSignature("a log's head is not signed by its device; remove the device that sends this")
             opened.frames.append(frame)
             opened.payload_bytes += sum(map(payload_bytes, frame.events))
             if opened.payload_bytes > BLOB_PAYLOAD_MAX:
@@ -123,12 +141,15 @@ class Incoming:
             opened.replaced += read_replaced(body)
         elif kind == ItemKind.OFFER:
             opened.offers.append(read_offer(body))
+        elif kind == ItemKind.MISSING:
+            opened.missing += read_missing(body)
 
     # -- taking in ----------------------------------------------------------------------------------
 
     def admit(self, known: Known, blobs: Sequence[Opened]) -> list[Opened]:
         """Take in who belongs to the vault; the blobs that come from members. Inside a write transaction."""
-        self._refused: dict[bytes, PeerError] = {}
+        self._refused: dict[bytes, PeerError] = {}  # by log
+        self._wrong: dict[int, PeerError] = {}  # by frame, of logs whose other frames may be right
         fitting = self._fitting(known, blobs)
         self._note(self._vault.add([statement for opened in fitting for statement in opened.statements]))
         return [opened for opened in fitting if self._from_member(known, opened)]
@@ -150,10 +171,26 @@ class Incoming:
         """Take in some frames of what was admitted; why those of some logs were not is kept for :meth:`settle`."""
         written = self._replica.take_in(frames)
         self._note(written)
-        if written is not None:
-            self._refused |= written.refused
-            for log, first in ((done.log, done.first) for done in written.repaired if done.log in self._refused):
-                self._refused[log] = BrokenChain("the log was forked and is repaired; sync again", first - 1)
+        for log, error in ({} if written is None else written.refused).items():
+            if isinstance(error, BrokenChain) and error.missing_after is not None:
+                self._refused[log] = error
+            else:
+                self._take_alone([frame for frame in frames if frame.key.id == log])
+        self._read_repaired_again(written)
+
+    def _take_alone(self, frames: Sequence[Frame]) -> None:
+        """Take in each frame of a log for itself: one that was made up holds up none that is true."""
+        for frame in frames:
+            written = self._replica.take_in([frame])
+            self._note(written)
+            if written is not None and (error := written.refused.get(frame.key.id)) is not None:
+                self._wrong[id(frame)] = error
+            self._read_repaired_again(written)
+
+    def _read_repaired_again(self, written: Written | None) -> None:
+        """What did not fit a log that was forked is tried once more, now that it is repaired."""
+        for done in () if written is None else written.repaired:
+            self._refused[done.log] = BrokenChain("the log was forked and is repaired; sync again", done.first - 1)
 
     def settle(self, known: Known, blobs: Sequence[Opened]) -> None:
         """Note each blob, all of whose frames were tried, as taken, held or refused. Inside a write transaction."""
@@ -176,6 +213,8 @@ class Incoming:
         """Note how a blob stands now. What was refused does not count as being there: our own copy goes out."""
         for log, after in opened.wants:
             self._ledger.lose(known.no, log, after)
+        for places in opened.missing:
+            self._ledger.miss(known.no, places)
         gap, errors = self._errors(opened)
         if gap is not None:
             self._ledger.put(known.no, opened.name, BlobState.HELD, opened.contents, reason=str(gap))
@@ -184,9 +223,10 @@ class Incoming:
         if refused is not None:
             self.refuse(known, opened.name, refused)
         else:
-            forked = {log for log, error in self._refused.items() if isinstance(error, Forked)}
-            reason = str(errors[0]) if errors else None
-            self._ledger.take(known.no, opened.name, opened.contents.without(forked), reason=reason)
+            right = [stretch(frame) for frame in opened.frames if id(frame) not in self._wrong]
+            contents = opened.contents._replace(logs=right)
+            self._ledger.take(known.no, opened.name, contents, reason=str(errors[0]) if errors else None)
+            self._shells += [contents] if any(one.erased for one in right) else []
             for offer in opened.offers:
                 self._ledger.offered(known.no, offer)
         if opened.blob.state is not None:
@@ -196,7 +236,7 @@ class Incoming:
         """What a blob waits for, if it does; and why some of its frames were refused."""
         errors = []
         for frame in opened.frames:
-            error = self._refused.get(frame.key.id)
+            error = self._refused.get(frame.key.id) or self._wrong.get(id(frame))
             held = self._replica.logs.by_id.get(frame.key.id)
             if error is None:
                 continue
@@ -208,6 +248,17 @@ class Incoming:
         return None, errors
 
     def refuse(self, known: Known, name: BlobName, error: PeerError) -> None:
-        """Note a blob that cannot be used; others go on."""
+        """Note a blob that cannot be used; others go on. A place that only a stray has is not passed over."""
+        if isinstance(error, Stray):
+            self._ledger.stray(known.no, name, str(error))
+            return
         self._ledger.put(known.no, name, BlobState.REFUSED, reason=str(error))
         self._ledger.advance(known.no, name.stream)
+
+    def finish(self, known: Known, listed: Set[BlobName]) -> None:
+        """The mailbox was read to its end: all that it lists. Inside a write transaction."""
+        for contents in self._shells:
+            self._ledger.hold(known.no, contents)  # what they lack may have been erased by what was read later
+        self._shells.clear()
+        self._ledger.forget_strays(known.no, listed)
+        self._ledger.settle_replaced(known.no)

@@ -7,16 +7,21 @@ anew, and is dropped once that is acknowledged.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import Final
 
 from syncmem.codec import pack_flat, unpack_own
-from syncmem.sync.contents import NOTHING, BlobState, Contents, Stretch, joined
+from syncmem.sync.contents import NOTHING, BlobState, Contents, Stretch, joined, without
 from syncmem.sync.mailboxes import Known, Mailboxes
 from syncmem.wire.blob import Offer, Places
 from syncmem.wire.mailbox import BlobName
 
 _READABLE: Final = (BlobState.TAKEN, BlobState.REPLACED)  # what they hold is known; it may be what was erased since
+_REPLACED: Final = (  # what becomes of a blob that was replaced
+    (BlobState.TAKEN, BlobState.REPLACED),
+    (BlobState.HELD, BlobState.REPLACED),
+    (BlobState.DUE, BlobState.DROPPING),
+)
 
 
 class Ledger(Mailboxes):
@@ -37,8 +42,16 @@ class Ledger(Mailboxes):
         self.put(no, name, state, contents, reason=reason)
         self.hold(no, contents)
         for places in contents.replaced:
-            self._replace(no, places)
+            self._skip(no, places)
         self.advance(no, name.stream)
+
+    def hold(self, no: int, contents: Contents) -> None:
+        """A mailbox holds this; a log only as far as its payloads are there, or are erased here too."""
+        super().hold(no, contents._replace(logs=[part for one in contents.logs for part in self._whole(one)]))
+
+    def _whole(self, stretch: Stretch) -> Iterator[Stretch]:
+        """The parts of a stretch that lack no payload which is held here: anybody can leave payloads out."""
+        return without(stretch, {*stretch.erased} - self._erased_in(stretch) if stretch.erased else ())
 
     def put(
         self, no: int, name: BlobName, state: BlobState, contents: Contents = NOTHING, *, reason: str | None = None,
@@ -113,8 +126,26 @@ class Ledger(Mailboxes):
         self._db.execute(sql, (int(BlobState.WAITING), no, int(BlobState.BLOCKED)))
 
     def forget_waiting(self, no: int) -> None:
-        """Another life of this device writes the same stream: what waits is made anew in another."""
-        self._db.execute("DELETE FROM blobs WHERE mailbox = ? AND blob IS NOT NULL", (no,))
+        """Another life of this device writes the same stream: what waits is made anew in another, which says so."""
+        sql = "UPDATE blobs SET state = ?, contents = ?, blob = NULL WHERE mailbox = ? AND blob IS NOT NULL"
+        self._db.execute(sql, (int(BlobState.DUE), NOTHING.stored(), no))
+
+    # -- what is none of ours ------------------------------------------------------------------------
+
+    def stray(self, no: int, name: BlobName, reason: str) -> None:
+        """Note a blob that is not what its name says; what is known of that place stays."""
+        sql = (
+            "INSERT INTO blobs VALUES (?, ?, ?, ?, ?, ?, 0, ?, NULL) ON CONFLICT DO UPDATE "
+            "SET digest = excluded.digest, reason = excluded.reason WHERE state = excluded.state"
+        )
+        row = (no, name.stream, name.counter, name.digest, int(BlobState.STRAY), NOTHING.stored(), reason)
+        self._db.execute(sql, row)
+
+    def forget_strays(self, no: int, listed: Set[BlobName]) -> None:
+        """Forget those that the mailbox does not list any more, once it was read to its end."""
+        gone = [name for name, _ in self.in_state(no, BlobState.STRAY) if name not in listed]
+        sql = "DELETE FROM blobs WHERE mailbox = ? AND stream = ? AND counter = ?"
+        self._db.executemany(sql, [(no, name.stream, name.counter) for name in gone])
 
     def doubt(self, log: bytes, last: int) -> None:
         """A branch of a log is void: no mailbox surely holds it beyond a place, and what did not fit is read again."""
@@ -132,21 +163,45 @@ class Ledger(Mailboxes):
 
     # -- what was replaced ---------------------------------------------------------------------------
 
-    def _replace(self, no: int, places: Places) -> None:
-        """Nothing is missing at some places: what their blobs held stands in others."""
-        skipped = self._skip(no, places)
-        if skipped is None:
+    def settle_replaced(self, no: int) -> None:
+        """Believe what was said of replaced places, now that all was read that is there, as far as it is so.
+
+        A blob whose contents do not stand in others stays what it is, whoever says that it was replaced.
+        """
+        sql = "SELECT stream, first, last FROM gaps WHERE mailbox = ? AND NOT settled"
+        said = [Places(*row) for row in self._db.execute(sql, (no,)).fetchall()]
+        if not said:
             return
-        changed = (
-            "UPDATE blobs SET state = ? WHERE mailbox = ? AND stream = ? AND counter BETWEEN ? AND ? AND state = ?"
+        named = {name for places in said for name in self._at(no, places)}
+        stands = self._standing(no, named)
+        for before, after in _REPLACED:
+            blobs = [(name, contents) for name, contents in self.known(no, before) if name in named]
+            holds = self._is_held_here if before == BlobState.HELD else stands
+            self._set(no, [name for name, contents in blobs if holds(contents)], after)
+        self._db.execute("UPDATE gaps SET settled = 1 WHERE mailbox = ?", (no,))
+        for stream in {places.stream for places in said}:
+            self.advance(no, stream)
+
+    def _at(self, no: int, places: Places) -> Iterator[BlobName]:
+        sql = "SELECT stream, counter, digest FROM blobs WHERE mailbox = ? AND stream = ? AND counter BETWEEN ? AND ?"
+        yield from (BlobName(*row) for row in self._db.execute(sql, (no, *places)).fetchall())
+
+    def _is_held_here(self, contents: Contents) -> bool:
+        ends = "SELECT 1 FROM logs WHERE id = ? AND seq >= ?"
+        said = "SELECT 1 FROM statements WHERE id = ?"
+        return all(self._db.execute(ends, (one.log, one.last)).fetchone() for one in contents.logs) and all(
+            self._db.execute(said, (id,)).fetchone() for id in contents.statements
         )
-        for before, after in (
-            (BlobState.TAKEN, BlobState.REPLACED),
-            (BlobState.HELD, BlobState.REPLACED),
-            (BlobState.DUE, BlobState.DROPPING),
-        ):
-            self._db.execute(changed, (int(after), no, *skipped, int(before)))
-        self.advance(no, places.stream)
+
+    def miss(self, no: int, places: Places) -> None:
+        """Somebody finds nothing at some places: what they held is to be written anew, by whoever knows it."""
+        sql = "UPDATE blobs SET state = ? WHERE mailbox = ? AND stream = ? AND counter BETWEEN ? AND ? AND state = ?"
+        stands = (
+            "UPDATE blobs SET contents = ? WHERE mailbox = ? AND stream = ? AND counter BETWEEN ? AND ? AND state = ?"
+        )
+        self._db.execute(stands, (NOTHING.stored(), no, *places, int(BlobState.REPLACED)))
+        for before in _READABLE:
+            self._db.execute(sql, (int(BlobState.DUE), no, *places, int(before)))
 
     def rewritten(self, no: int, names: Iterable[BlobName], state: BlobState) -> None:
         """Blobs were written anew, into such as wait: they are to be dropped, or were offered to be (REPLACED)."""
@@ -215,18 +270,21 @@ class Ledger(Mailboxes):
     def stands_elsewhere(self, no: int, names: Sequence[BlobName]) -> bool:
         """Whether all that some blobs hold was read in others that are there, too."""
         leaving = {*names}
-        wanted = [(name, contents) for name, contents in self.known(no, BlobState.REPLACED) if name in leaving]
-        if len(wanted) != len(leaving):
-            return False
-        staying = [contents for _, contents in self.known(no, BlobState.TAKEN)]
+        wanted = [contents for name, contents in self.known(no, BlobState.REPLACED) if name in leaving]
+        return len(wanted) == len(leaving) and all(map(self._standing(no, leaving), wanted))
+
+    def _standing(self, no: int, leaving: Set[BlobName]) -> Callable[[Contents], bool]:
+        """What tells whether contents stand in the blobs that were taken, but for those that leave."""
+        staying = [contents for name, contents in self.known(no, BlobState.TAKEN) if name not in leaving]
         statements = {id for contents in staying for id in contents.statements}
-        stretches = list(joined(stretch for contents in staying for stretch in contents.logs))
-        return all(
+        whole: dict[bytes, list[Stretch]] = {}
+        for part in joined(part for contents in staying for one in contents.logs for part in self._whole(one)):
+            whole.setdefault(part.log, []).append(part)
+        return lambda contents: (
             statements.issuperset(contents.statements)
-            and all(any(_within(part, whole) for whole in stretches) for part in contents.logs)
-            for _, contents in wanted
+            and all(any(_within(part, other) for other in whole.get(part.log, ())) for part in contents.logs)
         )
 
 
 def _within(part: Stretch, whole: Stretch) -> bool:
-    return part.log == whole.log and whole.first <= part.first and part.last <= whole.last
+    return whole.first <= part.first and part.last <= whole.last

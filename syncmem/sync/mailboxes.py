@@ -16,6 +16,10 @@ from syncmem.seal.envelope import EpochKey
 from syncmem.sync.contents import BlobState, Contents
 from syncmem.wire.blob import Places
 
+ABSENT_AFTER: Final = 3_600_000_000  # microseconds: what a folder brings in disorder is there by then
+_UNREAD: Final = "({:d}, {:d}, {:d}, {:d})".format(
+    *(BlobState.WAITING, BlobState.HELD, BlobState.BLOCKED, BlobState.STRAY)
+)
 REVISITED_AFTER: Final = 86_400_000_000  # microseconds: a left mailbox may have lost what shows the way to the new one
 
 
@@ -65,6 +69,11 @@ class Mailboxes:
         sql = f"SELECT {columns} FROM mailboxes WHERE {where} ORDER BY address, scope, no"
         return [Known(*row) for row in self._db.execute(sql, values).fetchall()]
 
+    def leave_address(self, address: str) -> None:
+        """The mailboxes at an address are not used any more."""
+        for known in self._select("address = ?", address):
+            self.leave(known.no)
+
     def leave(self, no: int, *, left: bool = True) -> None:
         """A mailbox is visited seldom from now on, or is used again."""
         self._db.execute("UPDATE mailboxes SET left_behind = ? WHERE no = ? AND left_behind <> ?", (left, no, left))
@@ -94,6 +103,14 @@ class Mailboxes:
         success, trouble = self._db.execute("SELECT success, trouble FROM mailboxes WHERE no = ?", (no,)).fetchone()
         return success, trouble
 
+    def audited(self, no: int) -> int | None:
+        """When it was last looked through."""
+        at: int | None = self._db.execute("SELECT audited FROM mailboxes WHERE no = ?", (no,)).fetchone()[0]
+        return at
+
+    def note_audited(self, no: int, at: int) -> None:
+        self._db.execute("UPDATE mailboxes SET audited = ? WHERE no = ?", (at, no))
+
     def note(self, known: Known, *, reported: bytes | None = None, wanted: bytes | None = None) -> None:
         """What was last told to the mailbox."""
         known.reported = known.reported if reported is None else reported
@@ -105,25 +122,35 @@ class Mailboxes:
 
     def cursors(self, no: int) -> dict[bytes, int]:
         """Stream -> last place up to which everything is here."""
-        return dict(self._db.execute("SELECT stream, cursor FROM streams WHERE mailbox = ?", (no,)).fetchall())
+        sql = "SELECT stream, cursor FROM streams WHERE mailbox = ? AND cursor > 0"
+        return dict(self._db.execute(sql, (no,)).fetchall())
 
     def saw_ends(self, no: int, ends: Mapping[bytes, int]) -> None:
-        """How far the streams go, as the mailbox says."""
-        sql = "INSERT INTO streams VALUES (?, ?, 0, ?) ON CONFLICT DO UPDATE SET last = excluded.last"
+        """How far the streams go, as the mailbox says; of which nothing was read is forgotten once it is not told."""
+        sql = "INSERT INTO streams (mailbox, stream, cursor, last) VALUES (?, ?, 0, ?) "
+        sql += "ON CONFLICT DO UPDATE SET last = excluded.last"
         known = dict(self._db.execute("SELECT stream, last FROM streams WHERE mailbox = ?", (no,)).fetchall())
         rows = [(no, stream, last) for stream, last in ends.items() if known.get(stream) != last]
         self._db.executemany(sql, rows)
+        gone = [(no, stream) for stream in known.keys() - ends.keys()]
+        self._db.executemany("DELETE FROM streams WHERE mailbox = ? AND stream = ? AND cursor = 0", gone)
 
-    def _skip(self, no: int, places: Places) -> Places | None:
-        """Note that nothing is missing at some places, as far as the stream goes: nobody speaks for what is to come."""
-        sql = "SELECT last FROM streams WHERE mailbox = ? AND stream = ?"
-        row = self._db.execute(sql, (no, places.stream)).fetchone()
-        last = min(places.last, row[0] if row else 0)
-        if last < places.first:
-            return None
-        sql = "INSERT INTO gaps VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET last = max(last, excluded.last)"
-        self._db.execute(sql, (no, places.stream, places.first, last))
-        return places._replace(last=last)
+    def _skip(self, no: int, places: Places) -> None:
+        """Note what is said of some places: that nothing is missing there, as far as the stream goes by now.
+
+        It counts once it is settled: nobody speaks for what is to come, nor for what is there to be read. How far the
+        own stream goes this device knows better than the mailbox.
+        """
+        sql = (
+            "SELECT max(last) FROM (SELECT last FROM streams WHERE mailbox = ? AND stream = ? "
+            "UNION ALL SELECT sent FROM mailboxes WHERE no = ? AND own = ?)"
+        )
+        known = self._db.execute(sql, (no, places.stream, no, places.stream)).fetchone()[0]
+        last = min(places.last, known or 0)
+        if last >= places.first:
+            sql = "INSERT INTO gaps (mailbox, stream, first, last) VALUES (?, ?, ?, ?) "
+            sql += "ON CONFLICT DO UPDATE SET last = max(last, excluded.last), settled = 0"
+            self._db.execute(sql, (no, places.stream, places.first, last))
 
     def advance(self, no: int, stream: bytes) -> None:
         """Move a stream's cursor over all that was read, or may be passed over, without a gap."""
@@ -132,24 +159,69 @@ class Mailboxes:
         while (further := self._passed(no, stream, cursor)) > cursor:
             cursor = further
         if cursor > before:
-            sql = "INSERT INTO streams VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET cursor = excluded.cursor"
+            sql = "INSERT INTO streams (mailbox, stream, cursor, last) VALUES (?, ?, ?, ?) "
+            sql += "ON CONFLICT DO UPDATE SET cursor = excluded.cursor"
             self._db.execute(sql, (no, stream, cursor, cursor))
 
     def _passed(self, no: int, stream: bytes, cursor: int) -> int:
-        sql = "SELECT max(last) FROM gaps WHERE mailbox = ? AND stream = ? AND first <= ?"
+        sql = "SELECT max(last) FROM gaps WHERE mailbox = ? AND stream = ? AND first <= ? AND settled"
         skipped = self._db.execute(sql, (no, stream, cursor + 1)).fetchone()[0] or 0
+        sql = "SELECT min(counter) FROM blobs WHERE mailbox = ? AND stream = ? AND counter > ? AND state = ?"
+        held = self._db.execute(sql, (no, stream, cursor, int(BlobState.HELD))).fetchone()[0]
+        skipped = skipped if held is None else min(skipped, held - 1)
         if skipped > cursor:
             return int(skipped)
-        unread = (int(BlobState.WAITING), int(BlobState.HELD), int(BlobState.BLOCKED))
         sql = (
-            "SELECT counter FROM blobs WHERE mailbox = ? AND stream = ? AND counter > ? AND state NOT IN (?, ?, ?) "
+            f"SELECT counter FROM blobs WHERE mailbox = ? AND stream = ? AND counter > ? AND state NOT IN {_UNREAD} "
             "ORDER BY counter"
         )
-        for (counter,) in self._db.execute(sql, (no, stream, cursor, *unread)):
+        for (counter,) in self._db.execute(sql, (no, stream, cursor)):
             if counter != cursor + 1:
                 break
             cursor = counter
         return cursor
+
+    # -- what is absent -----------------------------------------------------------------------------
+
+    def look_for_absent(self, no: int, own: bytes, now: int) -> None:
+        """Note since when a stream lacks places, once the mailbox was read to its end; the own one is the writer's."""
+        sql = (
+            "SELECT stream, cursor, last, absent FROM streams WHERE mailbox = ? AND (last > cursor OR absent NOT NULL)"
+        )
+        for stream, cursor, last, since in self._db.execute(sql, (no,)).fetchall():
+            lacks = stream != own and bool(self._absent(no, stream, cursor, last))
+            new = (since or now) if lacks else None
+            if new != since:
+                sql = "UPDATE streams SET absent = ? WHERE mailbox = ? AND stream = ?"
+                self._db.execute(sql, (new, no, stream))
+
+    def absent(self, no: int, now: int) -> list[Places]:
+        """The places that have been lacking for so long that nothing is on its way any more."""
+        return self._absent_since(no, "NOT BETWEEN ? AND ?", now - ABSENT_AFTER + 1, now)
+
+    def lacking(self, no: int, since: int) -> int:
+        """How many places are lacking, but for those that have been since before some time."""
+        return sum(places.last - places.first + 1 for places in self._absent_since(no, ">= ?", since))
+
+    def _absent_since(self, no: int, when: str, *values: int) -> list[Places]:
+        sql = f"SELECT stream, cursor, last FROM streams WHERE mailbox = ? AND absent {when} ORDER BY stream"
+        rows = self._db.execute(sql, (no, *values)).fetchall()
+        return [places for stream, cursor, last in rows for places in self._absent(no, stream, cursor, last)]
+
+    def _absent(self, no: int, stream: bytes, cursor: int, last: int) -> list[Places]:
+        sql = (
+            "SELECT counter, counter FROM blobs WHERE mailbox = ? AND stream = ? AND counter > ? AND state <> ? "
+            "UNION ALL SELECT first, last FROM gaps WHERE mailbox = ? AND stream = ? AND last > ? ORDER BY 1"
+        )
+        values = (no, stream, cursor, int(BlobState.STRAY), no, stream, cursor)
+        found, place = [], cursor + 1
+        for begins, ends in [*self._db.execute(sql, values).fetchall(), (last + 1, last + 1)]:
+            if begins > place and place <= last:
+                found.append(Places(stream, place, min(begins - 1, last)))
+            place = max(place, ends + 1)
+        return found
+
+    # -- the own stream -----------------------------------------------------------------------------
 
     def next_counter(self, no: int, stream: bytes) -> int:
         """The counter of the next blob of the own stream. Counters are never used twice, whatever the mailbox lost."""

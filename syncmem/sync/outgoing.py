@@ -31,6 +31,7 @@ from syncmem.wire.blob import (
     Item,
     ItemKind,
     State,
+    missing_bytes,
     offer_bytes,
     replaced_bytes,
     wants_bytes,
@@ -70,7 +71,7 @@ class Outgoing:
     def __init__(
         self, vault: Vault, ledger: Ledger, digests: Digests, key: EpochKey, dropper: Dropper, *, farewell: bool = False
     ) -> None:
-        self._farewell = farewell  # the mailbox is left: only who belongs to the vault is said there
+        self.farewell = farewell  # the mailbox is left: only who belongs to the vault is said there
         self._vault = vault
         self.replica = vault.replica
         self._ledger = ledger
@@ -105,11 +106,12 @@ class Outgoing:
     def _write_down(self, known: Known, loads: list[_Load], wants: list[tuple[bytes, int]], *, last: bool) -> None:
         digests = self._digests.of(self._key.scope)
         state = State(digests.events[:DIGEST_BYTES], digests.beliefs[:DIGEST_BYTES], digests.held)
-        asked = wants_bytes(wants) if wants else b""
+        questions = self._questions(known, wants) if last and not self.farewell else []
+        asked = b"".join(item.body for item in questions)
         lost = (
             [] if not last or self._ledger.awaits(known.no) else self._ledger.lost(known.no, self.stream)[:PLACES_MAX]
         )
-        news = last and not self._farewell and (digests.events != known.reported or asked != known.wanted)
+        news = last and not self.farewell and (digests.events != known.reported or asked != known.wanted)
         if (lost or news) and not loads:
             loads = [_Load()]
         if lost:
@@ -117,12 +119,18 @@ class Outgoing:
             loads[0].contents.replaced.extend(lost)
         for number, load in enumerate(loads):
             ends = number == len(loads) - 1
-            if ends and wants and asked != known.wanted:
-                load.add(ItemKind.WANTS, asked)
-            told = ends and not self._farewell  # what is said where nobody stays would be read late
+            if ends and asked != known.wanted:
+                load.items.extend(questions)
+            told = ends and not self.farewell  # what is said where nobody stays would be read late
             self._write(known, load, state if told else None)
         if loads:
-            self._ledger.note(known, reported=digests.events, wanted=asked)
+            self._ledger.note(known, reported=digests.events, wanted=asked if last else None)
+
+    def _questions(self, known: Known, wants: list[tuple[bytes, int]]) -> list[Item]:
+        """What others are asked for: what follows in logs, and what stood at places where nothing is found."""
+        absent = self._ledger.absent(known.no, self.replica.environment.clock.now())[:PLACES_MAX]
+        wanted = [Item(int(ItemKind.WANTS), wants_bytes(wants))] if wants else []
+        return [*wanted, Item(int(ItemKind.MISSING), missing_bytes(absent))] if absent else wanted
 
     def _write(self, known: Known, load: _Load, state: State | None) -> None:
         identity = self.replica.identity
@@ -137,14 +145,14 @@ class Outgoing:
 
     def _lacking(self, known: Known, everything: bool) -> Iterator[_Load]:
         there = self._ledger.awaited(known.no)
-        frames = () if self._farewell else self._frames(there, everything)
+        frames = () if self.farewell else self._frames(there, everything)
         yield from _loads(self._statements(there, everything), frames)
 
     def _anew(self, rewrite: Rewrite) -> Iterator[_Load]:
         """The contents of some blobs once more, and that they take the places of those."""
         wanted = {*rewrite.contents.statements}
         statements = [s for s in self._vault.roster.statements_in_order() if s.id in wanted]
-        frames = () if self._farewell else rewriting.frames_of(self.replica, self._key.scope, rewrite.contents)
+        frames = () if self.farewell else rewriting.frames_of(self.replica, self._key.scope, rewrite.contents)
         first, *others = list(_loads(statements, frames)) or [_Load()]
         first.add(ItemKind.REPLACED, replaced_bytes(rewrite.contents.replaced))
         first.contents.replaced.extend(rewrite.contents.replaced)

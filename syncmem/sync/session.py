@@ -19,17 +19,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from syncmem.errors import PeerError
 from syncmem.replica.bundle import batches
 from syncmem.replica.rectangles import Change
 from syncmem.replica.repair import Repaired
 from syncmem.replica.replica import MERGE_EVENTS, Written
+from syncmem.sync.auditing import AUDITED_AFTER, Audit
 from syncmem.sync.contents import BlobState, Contents
 from syncmem.sync.dropping import Dropper, Fetch, Writing
-from syncmem.sync.incoming import EVENTS_AT_ONCE, Incoming, Opened
+from syncmem.sync.incoming import EVENTS_AT_ONCE, Incoming, Opened, Stray
 from syncmem.sync.ledger import Ledger
+from syncmem.sync.listing import Listing
 from syncmem.sync.mailboxes import Known
 from syncmem.sync.outgoing import Outgoing
 from syncmem.wire.mailbox import Answer, BlobName, Drop, Exchange, Outcome, Put
@@ -80,10 +82,16 @@ class Session:
         self._in = incoming
         self._dropper = dropper
         self._write_key = write_key
+        self._listing = Listing()
+        self._knew = incoming.knowledge()  # when the mailbox was last read to its end
         self.outcomes = Outcomes()
 
     def steps(self) -> Steps:
-        """The questions, in order; send each one's answer in."""
+        """The questions, in order; send each one's answer in.
+
+        Raises:
+            MailboxRefused: the mailbox does not do what it promises; what was read until then is kept.
+        """
         read_all = False
         for _ in range(ROUNDS_MAX):
             with self._lock:
@@ -92,22 +100,31 @@ class Session:
                 cursors = self._ledger.cursors(self._known.no)
             if read_all and not waiting:
                 yield from self._dropper.steps()
+                self._listing.check_given()
+                if not (yield from self._audited()):
+                    read_all = False
+                    continue
                 return
-            answer = yield self._question([Put(name.stream, name.counter, blob) for name, blob, _ in waiting], cursors)
+            puts = [Put(name.stream, name.counter, blob) for name, blob, _ in waiting]
+            answer = yield self._question(puts, self._listing.behind(cursors))
             assert isinstance(answer, Answer)
             with self._writing():
                 same = self._same_mailbox(answer, cursors)
                 self._ledger.saw_ends(self._known.no, answer.ends)
                 went = self._acknowledge(answer, waiting) if same else 0
             if not same:
+                self._listing.found_reset()
                 read_all = False
                 continue
+            further = self._listing.add((entry.name for entry in answer.listed), more=answer.more)
             news = yield from self._read(answer)
             if self.outcomes.forked:
                 return  # what is written goes into another stream from the next sync on
-            read_all = not answer.more
-            if not went and not news and (waiting or answer.more):
-                return  # nothing moves: the ledger tells what was refused and what is held
+            if answer.more:
+                self._listing.check_further(further)
+            read_all = not answer.more and self._is_read()
+            if waiting and not went and not news:
+                return  # nothing moves: the ledger tells what was refused
 
     def _question(self, puts: list[Put], cursors: dict[bytes, int]) -> Exchange:
         self.outcomes.questions += 1
@@ -135,11 +152,35 @@ class Session:
         shorter = any(answer.ends.get(stream, 0) < cursor for stream, cursor in cursors.items())
         if answer.epoch == self._known.epoch and not shorter:
             return True
+        self._forget(answer.epoch)
+        return False
+
+    def _forget(self, epoch: bytes) -> None:
+        """What was thought to be there is found out again."""
         self._ledger.forget(self._known.no)
         self._known.epoch, self._known.reported, self._known.wanted = None, b"", b""
-        self._ledger.reached(self._known, answer.epoch)
+        self._ledger.reached(self._known, epoch)
         self.outcomes.reset = True
-        return False
+
+    def _audited(self) -> Generator[Question, Any, bool]:
+        """Once a day, whether the mailbox holds what is known of it; if not, it is read anew."""
+        now = self._out.replica.environment.clock.now()
+        with self._lock:
+            last = self._ledger.audited(self._known.no)
+        epoch = self._known.epoch
+        if self._out.farewell or epoch is None or (last is not None and 0 <= now - last < AUDITED_AFTER):
+            return True
+        audit = Audit(self._ledger, self._known, self._write_key)
+        listed = set() if last is None else (yield from audit.steps())
+        with self._writing():
+            self._ledger.note_audited(self._known.no, now)
+            self.outcomes.questions += audit.questions
+            right = last is None or audit.is_as_known(listed)
+            if not right:
+                self._forget(epoch)
+        if not right:
+            self._listing.found_reset()
+        return right
 
     def _acknowledge(self, answer: Answer, waiting: Sequence[tuple[BlobName, bytes, Contents]]) -> int:
         went = 0
@@ -159,10 +200,24 @@ class Session:
 
     # -- reading ------------------------------------------------------------------------------------
 
+    def _is_read(self) -> bool:
+        """The listing came to its end; whether it need not be read again for what was held back and learned since."""
+        in_parts, listed = self._listing.in_parts, self._listing.names
+        self._listing.begin_anew()
+        with self._writing():
+            knew, self._knew = self._knew, self._in.knowledge()
+            if in_parts and knew != self._knew and self._ledger.count(self._known.no, BlobState.HELD):
+                return False
+            self._in.finish(self._known, listed)
+            now = self._out.replica.environment.clock.now()
+            self._ledger.look_for_absent(self._known.no, self._out.stream, now)
+        return True
+
     def _read(self, answer: Answer) -> Generator[Question, Reply, int]:
         """Take in what was listed, stream by stream, again while something that was held moves; how many."""
         inline = {entry.name: entry.blob for entry in answer.listed if entry.blob is not None}
-        names = self._unread(entry.name for entry in answer.listed)
+        names = self._unread(dict.fromkeys(entry.name for entry in answer.listed))
+        came: set[BlobName] = set()
         total = 0
         while names:
             before = len(names)
@@ -175,11 +230,12 @@ class Session:
                     answered = yield Fetch(missing)
                     assert isinstance(answered, Iterator)
                     fetched = answered
-                self._take_some([(name, inline[name]) for name in part if name in inline], fetched)
+                came |= self._take_some([(name, inline[name]) for name in part if name in inline], fetched)
             names = self._unread(names)
             total += before - len(names)
             if len(names) == before:
                 break
+        self._listing.found_nothing({*names} - came)
         return total
 
     def _unread(self, names: Iterable[BlobName]) -> list[BlobName]:
@@ -187,13 +243,16 @@ class Session:
         with self._lock:
             learned = self._known.knew != self._in.knowledge()
             states = [(name, self._ledger.state(self._known.no, name)) for name in names]
-        return [name for name, state in states if state is None or (state == BlobState.HELD and learned)]
+        unread = [name for name, state in states if state is None or (state == BlobState.HELD and learned)]
+        return [name for name in unread if name not in self._listing.strays]
 
-    def _take_some(self, inline: Sequence[tuple[BlobName, bytes]], fetched: Fetched) -> None:
-        """Open blobs and take them in, some events at a time; one that is not there is left for the next time."""
+    def _take_some(self, inline: Sequence[tuple[BlobName, bytes]], fetched: Fetched) -> set[BlobName]:
+        """Open blobs and take them in, some events at a time; which came: what is not there is left for later."""
+        came: set[BlobName] = set()
         batch: list[Opened] = []
         events = 0
         for name, data in self._in_order(inline, fetched):
+            came.add(name)
             self.outcomes.received_bytes += len(data)
             try:
                 opened = self._in.open(name, data)
@@ -201,6 +260,8 @@ class Session:
                 with self._writing():
                     self._in.refuse(self._known, name, error)
                 self.outcomes.refused.append(f"{name}: {error}")
+                if isinstance(error, Stray):
+                    self._listing.found_stray(name)
                 continue
             batch.append(opened)
             events += sum(len(frame.events) for frame in opened.frames)
@@ -209,6 +270,7 @@ class Session:
                 batch, events = [], 0
         if batch:
             self._take(batch)
+        return came
 
     def _take(self, batch: list[Opened]) -> None:
         with self._writing():

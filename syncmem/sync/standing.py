@@ -42,7 +42,7 @@ class Standings:
         others = [device for device in devices if device.live and not device.own]
         unseen = [device for device in others if self._is_unseen(device)]
         waiting_for = [device for device in others if not device.verified and device not in unseen]
-        quiet = all(not (m.waiting or m.pending or m.refused or m.erasing or m.trouble) for m in mailboxes)
+        quiet = all(not (m.waiting or m.pending or m.refused or m.missing or m.erasing or m.trouble) for m in mailboxes)
         pending = max((m.pending for m in mailboxes), default=0)
         return Status(
             vault=self._vault.roster.vault.hex(),
@@ -146,13 +146,15 @@ class Standings:
         ledger = self._syncer.ledger
         holdings = ledger.holdings(known.no)
         logs = self._syncer.replica.logs.held(scope=known.scope)
-        blocked = [*ledger.in_state(known.no, BlobState.REFUSED), *ledger.in_state(known.no, BlobState.BLOCKED)]
+        states = (BlobState.REFUSED, BlobState.STRAY, BlobState.BLOCKED)
+        blocked = [blob for state in states for blob in ledger.in_state(known.no, state)]
         success, trouble = ledger.outcome(known.no)
         return MailboxStatus(
             address=known.address,
             scope=known.scope,
             waiting=ledger.count(known.no, BlobState.WAITING),
             pending=sum(max(0, log.seq - holdings.get(log.id, 0)) for log in logs),
+            missing=ledger.lacking(known.no, self._now - UNSEEN_DAYS * _DAY),
             held=ledger.count(known.no, BlobState.HELD),
             erasing=self._erasing(known),
             refused=tuple((str(name), reason or "") for name, reason in blocked),
@@ -161,11 +163,15 @@ class Standings:
         )
 
     def _erasing(self, known: Known) -> int:
-        """How many blobs are still to go, from a scope's mailboxes at one address together."""
+        """How many blobs are still to go, from a scope's mailboxes at one address together, as far as they open here.
+
+        A copy of a device knows of mailboxes whose keys it never got: those are the original's to clean.
+        """
         ledger = self._syncer.ledger
         ledger.look_for_erased(known)
-        boxes = [box.no for box in ledger.all() if (box.address, box.scope) == (known.address, known.scope)]
-        return sum(ledger.count(no, BlobState.DUE, BlobState.DROPPING) for no in boxes)
+        ours = {key.mailbox for key in self._vault.keys.values()}
+        boxes = [box for box in ledger.all() if (box.address, box.scope) == (known.address, known.scope)]
+        return sum(ledger.count(box.no, BlobState.DUE, BlobState.DROPPING) for box in boxes if box.id in ours)
 
 
 def _moment(time: int | None) -> datetime | None:

@@ -27,6 +27,7 @@ from syncmem.seal.phrase import new_phrase, paper_seed
 from syncmem.seal.roster import Roster, epoch_keys
 from syncmem.seal.statements import Statement
 from syncmem.sync import open_mailbox
+from syncmem.sync.checked import Checked
 from syncmem.sync.driving import drive
 from syncmem.sync.dropping import Dropper, drop_seed
 from syncmem.sync.incoming import Incoming
@@ -91,8 +92,7 @@ class Syncer:
             self._vouch()
         return phrase
 
-    def _own_scopes(self) -> list[str]:
-        """Named scopes that were written before there was a vault."""
+    def _own_scopes(self) -> list[str]:  # named ones that were written before there was a vault
         scopes = {log.key.scope for log in self.replica.logs.held() if log.key}
         return sorted(scopes - {VAULT, DEVICE_SCOPE})
 
@@ -181,7 +181,7 @@ class Syncer:
     def _sync_at(self, address: str) -> Iterator[Synced]:
         """Sync every scope with the mailboxes at one address, the vault first: it brings the keys."""
         try:
-            mailbox = self.opener(address)
+            mailbox = self.mailbox(address)
         except MailboxError as error:
             yield Synced(address, VAULT, Outcomes(), error)
             return
@@ -199,11 +199,11 @@ class Syncer:
             mailbox.close()
 
     def _earlier(self, address: str, key: EpochKey) -> list[tuple[Known, EpochKey]]:
-        """The mailboxes of a scope's earlier epochs that are not left yet."""
+        """The mailboxes of a scope's earlier epochs that are not left yet, also where this device never was."""
         with self._writing():
             others = {k.mailbox: k for k in self.vault.keys.values() if k.scope == key.scope and k.epoch != key.epoch}
             for other in others.values():
-                self.ledger.mailbox(address, other)  # also where this device rotated before it had ever been there
+                self.ledger.mailbox(address, other)
             return [(known, others[known.id]) for known in self.ledger.earlier(address, key, self._now, others)]
 
     def _leave(self, earlier: Sequence[tuple[Known, EpochKey]], address: str, key: EpochKey) -> None:
@@ -216,8 +216,7 @@ class Syncer:
                 if not self.ledger.empty(known.no) and (key.scope != VAULT or self._all_in(key)):
                     self.ledger.leave(known.no)
 
-    def _holds_all(self, known: Known) -> bool:
-        """Whether a mailbox holds every event of its scope that this device holds."""
+    def _holds_all(self, known: Known) -> bool:  # every event of its scope that this device holds
         there = self.ledger.holdings(known.no)
         return all(log.seq <= there.get(log.id, 0) for log in self.replica.logs.held(scope=known.scope))
 
@@ -354,7 +353,7 @@ class Syncer:
         It gives the newest keys that it has: who removed all other devices need not have given it his own.
         """
         paper = paper_seed(phrase)
-        mailbox = self.opener(address)
+        mailbox = self.mailbox(address)
         try:
             addresses, statements = read_for_paper(mailbox, paper, self.replica.environment.randomness)
         finally:
@@ -373,6 +372,10 @@ class Syncer:
 
     # -- below --------------------------------------------------------------------------------------
 
+    def mailbox(self, address: str) -> Mailbox:
+        """The way to the mailboxes at an address; its answers are checked."""
+        return Checked(self.opener(address))
+
     def member(self, name: str) -> Member:
         """This device as a member that asks to be let in."""
         return new_member(self.vault.seed, name)
@@ -381,8 +384,7 @@ class Syncer:
     def _now(self) -> int:
         return self.replica.environment.clock.now()
 
-    def _signed(self) -> tuple[Roster, bytes]:
-        """What every statement of this device is made from: the roster as it is, and the device's seed."""
+    def _signed(self) -> tuple[Roster, bytes]:  # what every statement of this device is made from
         return self.vault.roster, self.vault.seed
 
     def _refresh(self) -> None:

@@ -36,6 +36,7 @@ class ItemKind(IntEnum):
     WANTS = 3
     REPLACED = 4
     OFFER = 5
+    MISSING = 6
 
 
 class Item(NamedTuple):
@@ -126,6 +127,15 @@ def replaced_bytes(places: Sequence[Places]) -> bytes:
     return pack([list(one) for one in places])
 
 
+def missing_bytes(places: Sequence[Places]) -> bytes:
+    """The places at which the sender finds nothing."""
+    return replaced_bytes(places)
+
+
+def read_missing(body: bytes) -> list[Places]:
+    return read_replaced(body)
+
+
 def read_replaced(body: bytes) -> list[Places]:
     return [Places(*row) for row in _rows(body, [STREAM_BYTES, None, None])]
 
@@ -174,13 +184,13 @@ def _read_head(piece: bytes) -> Blob:
     sized = (len(device), len(incarnation)) == (KEY_BYTES, INCARNATION_BYTES) and 1 <= counter <= COUNTER_MAX
     if not sized or not (state is None or _is_state(state)):
         raise NotCanonical("the head of a blob breaks a rule of its format; ask the sender for it again")
-    return Blob(device, incarnation, counter, None if state is None else State(*state), ())
+    return Blob(device, incarnation, counter, None if state is None else State(*state[:3]), ())
 
 
 def _is_state(state: object) -> bool:
-    if type(state) is not list or [type(part) for part in state] != [bytes, bytes, int]:
+    if type(state) is not list or [type(part) for part in state[:3]] != [bytes, bytes, int]:
         return False
-    events, beliefs, held = state
+    events, beliefs, held = state[:3]
     return (len(events), len(beliefs)) == (DIGEST_BYTES, DIGEST_BYTES) and 0 <= held < 2**62
 
 

@@ -21,13 +21,17 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from syncmem import BrokenChain, Forked, Memory, Revoked, restore
 from syncmem.model.event import Erased
+from syncmem.model.instant import from_datetime
 from tests.machine import disk_of, put_back
-from tests.sync.group import Group
+from tests.sync.group import NOON, Group
+from tests.sync.test_versions import LATER_KIND, write_as_later_version
 from tests.sync.trouble import Trouble
 
 NAMES = ("laptop", "phone", "tablet", "desk", "watch", "spare")
 DEVICES = st.integers(0, len(NAMES) - 1)
 PREDICATES = st.sampled_from(["city", "language"])
+YEAR = 365 * 86_400_000_000  # microseconds
+CLOCK = from_datetime(NOON)
 VALUES = st.sampled_from(["A", "B", "C"])
 
 
@@ -113,6 +117,20 @@ class Syncers(RuleBasedStateMachine):
     def erase(self, number: int) -> None:
         self.pick(number)[1].erase("secret")
         self.group.pass_time()
+
+    @rule(number=DEVICES, years=st.sampled_from([-50, 50]))
+    def a_clock_is_set_wrong(self, number: int, years: int) -> None:
+        self.group.clocks[self.pick(number)[0]].time = CLOCK + years * YEAR
+
+    @rule(number=DEVICES)
+    def a_clock_is_set_right(self, number: int) -> None:
+        self.group.clocks[self.pick(number)[0]].time = CLOCK
+
+    @rule(number=DEVICES)
+    def write_as_a_later_version(self, number: int) -> None:
+        """Of a kind that nobody here knows."""
+        self.number += 1
+        write_as_later_version(self.pick(number)[1], LATER_KIND, b"later %d" % self.number)
 
     # -- syncing ------------------------------------------------------------------------------------
 
@@ -276,7 +294,7 @@ class Syncers(RuleBasedStateMachine):
 
 
 def values(memory: Memory) -> set[Any]:
-    return {belief.value for belief in memory.beliefs("ana", "diary")}
+    return {belief.value for belief in memory.beliefs("ana", "diary", valid_at="2100-01-01")}
 
 
 TestSyncers = Syncers.TestCase
