@@ -21,7 +21,7 @@ def examine(replica: Replica, *, full: bool) -> Doctor:
     """Look at everything cheap; ``full`` also reads every event and recomputes every chain."""
     facts: dict[str, Any] = {}
     problems: list[str] = []
-    for look in (_library, _file, _keys, _logs, _held, _erased, diagnose):
+    for look in (_library, _file, _keys, _logs, _forks, _held, _erased, diagnose):
         look(replica, facts, problems)
     if full:
         _read_all(replica, facts, problems)
@@ -94,7 +94,7 @@ def _file(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
 
 def _keys(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
     """Where the secrets of this device are, and whether the file needs one to be read."""
-    side = replica.side
+    side = replica.author.side
     facts["keys"] = {
         "encrypted": replica.db.key is not None,
         "device_key": "keyring" if side.in_keyring else "side file" if side.path else "memory",
@@ -127,6 +127,21 @@ def _logs(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
             )
         if not whole:
             problems.append(f"log {log.id.hex()[:12]} has gaps; restore a backup, or sync into a new file")
+
+
+def _forks(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
+    """Logs that two lives of a device went on writing: what became of one branch."""
+    rows = replica.db.execute("SELECT position, log, first, count, acts FROM moves ORDER BY position").fetchall()
+    facts["forks"] = [
+        {
+            "log": log.hex()[:12],
+            "place": first,
+            "events": count,
+            "moved_to": replica.logs.log_of(position).id.hex()[:12],
+            "complete": bool(acts),
+        }
+        for position, log, first, count, acts in rows
+    ]
 
 
 def _held(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:

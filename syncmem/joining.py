@@ -84,6 +84,7 @@ class Joining(Opened):
     def __init__(self, path: str | os.PathLike[str], **options: Any) -> None:
         super().__init__(path, **options)
         self._replica.govern(lambda key: self._syncer.vault.cut_of(key))
+        self._replica.tell_of_repairs(lambda log, last: self._syncer.ledger.doubt(log, last))
         self._replica.subjects_named_by(lambda scope: self._syncer.vault.subject_key(scope))
 
     @cached_property

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
 from itertools import islice
@@ -12,16 +12,18 @@ from typing import Final
 
 from syncmem import files, statements
 from syncmem.codec import pack_flat
-from syncmem.errors import InvalidInput
+from syncmem.errors import BrokenChain, InvalidInput, PeerError
 from syncmem.model.frame import DEVICE_SCOPE, Frame
 from syncmem.model.instant import FOREVER, shown
 from syncmem.opened import Opened
 from syncmem.replica.bundle import MAGIC, batches, read_bundle, write_bundle
 from syncmem.replica.cipher import file_key
-from syncmem.replica.replica import BULK_EVENTS, MERGE_EVENTS
+from syncmem.replica.repair import Repaired
+from syncmem.replica.replica import BULK_EVENTS, MERGE_EVENTS, Written
 from syncmem.results import MergeReport
 
 Progress = Callable[[int], None]
+Offer = Callable[[dict[bytes, int]], Iterable[Frame]]  # what a peer has for one who holds so much of each log
 _FRAMES_AT_ONCE: Final = 4  # read under the other's lock at a time: about one transaction
 
 
@@ -42,6 +44,31 @@ class DeviceInfo:
     last_seen: datetime | None
 
 
+@dataclass(slots=True)
+class _Taking:
+    """What was taken in so far."""
+
+    progress: Progress | None
+    events: int = 0
+    transactions: int = 0
+    slots: set[int] = field(default_factory=set)
+    refused: dict[bytes, PeerError] = field(default_factory=dict)
+    repaired: list[Repaired] = field(default_factory=list)
+    missing: dict[bytes, int] = field(default_factory=dict)  # log id -> after which place another branch is needed
+
+    def count(self, written: Written) -> None:
+        self.transactions += bool(written.positions or written.repaired)
+        self.slots |= {change.slot for change in written.changes}
+        self.repaired += written.repaired
+        for done in written.repaired:
+            self.refused.pop(done.log, None)
+            self.missing.pop(done.log, None)
+        self.refused |= written.refused
+        for log, error in written.refused.items():
+            if isinstance(error, BrokenChain) and error.missing_after is not None:
+                self.missing[log] = min(error.missing_after, self.missing.get(log, error.missing_after))
+
+
 class Meeting(Opened):
     """merge, export_bundle, import_bundle, backup, digests, devices."""
 
@@ -53,9 +80,7 @@ class Meeting(Opened):
         """
         if not isinstance(other, Meeting):
             raise InvalidInput(f"merge takes an open Memory, not {type(other).__name__}; open its file first")
-        with self._looking():
-            known = self._replica.version_vector()
-        return self._receive(other._offer(known), MERGE_EVENTS, progress)
+        return self._receive_all(other._offer, MERGE_EVENTS, progress)
 
     def _offer(self, known: dict[bytes, int]) -> Iterator[Frame]:
         """The frames that a peer lacks; the lock is held only while some are read."""
@@ -68,24 +93,46 @@ class Meeting(Opened):
                 return
             yield from some
 
+    def _receive_all(self, offer: Offer, events_max: int, progress: Progress | None) -> MergeReport:
+        """Take in what is offered, again from further back where a log was forked."""
+        taking = _Taking(progress)
+        known, before = self._known(taking), dict[bytes, int]()
+        while not before or any(known.get(log, 0) < seq for log, seq in before.items()):
+            for batch in batches(offer(known), events_max):
+                self._take(batch, taking)
+            known, before = self._known(taking), known
+            if not before:
+                break
+        return self._merged(taking)
+
     def _receive(self, frames: Iterable[Frame], events_max: int, progress: Progress | None) -> MergeReport:
-        events = transactions = 0
-        slots: set[int] = set()
-        refused: list[str] = []
-        for batch in batches(frames, events_max):
-            with self._lock:
-                written = self._replica.receive_batch(batch)
-                if written is not None:
-                    events += sum(not self._replica.logs.log_of(p).own for p in written.positions)
-                    transactions += 1
-                    slots |= {change.slot for change in written.changes}
-                    refused += [str(error) for error in written.refused.values()]
-            if progress is not None:
-                progress(events)
+        return self._receive_all(lambda known: frames, events_max, progress)
+
+    def _known(self, taking: _Taking) -> dict[bytes, int]:
+        """What need not be offered."""
         with self._looking():
-            known = (self._replica.catalog.known(number) for number in slots)
+            vector = self._replica.version_vector()
+        return {log: min(seq, taking.missing.get(log, seq)) for log, seq in vector.items()}
+
+    def _take(self, batch: Sequence[Frame], taking: _Taking) -> None:
+        with self._lock:
+            written = self._replica.take_in(batch)
+            if written is not None:
+                taking.events += sum(not self._replica.logs.log_of(p).own for p in written.positions)
+                taking.count(written)
+        if taking.progress is not None:
+            taking.progress(taking.events)
+
+    def _merged(self, taking: _Taking) -> MergeReport:
+        """What it came to; raises why, if all that was new was refused."""
+        if taking.refused and not taking.transactions:
+            raise next(iter(taking.refused.values()))
+        with self._looking():
+            known = (self._replica.catalog.known(number) for number in taking.slots)
             named = sorted(slot[1:] for slot in known if slot is not None)
-        return MergeReport(events, transactions, tuple(named), tuple(dict.fromkeys(refused)))
+        refused = tuple(dict.fromkeys(map(str, taking.refused.values())))
+        repaired = tuple(map(self._telling.repair, taking.repaired))
+        return MergeReport(taking.events, taking.transactions, tuple(named), refused, repaired)
 
     def export_bundle(self, path: str | os.PathLike[str], *, scopes: Iterable[str] | None = None) -> int:
         """Write all events that may leave this device into a file; how many.
@@ -107,7 +154,7 @@ class Meeting(Opened):
             BrokenChain: events before its first are missing here; import the earlier bundle first.
         """
         with files.open_for_reading(path) as file:
-            return self._receive(read_bundle(file), BULK_EVENTS, progress)
+            return self._receive_all(lambda known: read_bundle(file), BULK_EVENTS, progress)
 
     def backup(self, path: str | os.PathLike[str], *, key: bytes | str | None = None) -> None:
         """Copy the replica into a new file while it is in use; restore with :func:`syncmem.restore`.

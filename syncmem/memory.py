@@ -14,7 +14,7 @@ have the same file open; after any exception nothing has changed.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import tzinfo
 from typing import TYPE_CHECKING
 
@@ -23,8 +23,7 @@ from syncmem.doctor import examine
 from syncmem.environment import Environment
 from syncmem.errors import InvalidInput
 from syncmem.forgetting import Forgetting
-from syncmem.meeting import Meeting, Progress
-from syncmem.model.frame import Frame
+from syncmem.meeting import Meeting, Offer, Progress
 from syncmem.replica.connection import WAIT_SECONDS
 from syncmem.results import Doctor, MergeReport, Notice
 from syncmem.syncing import Syncing
@@ -137,8 +136,8 @@ class Memory(Withdrawing, Forgetting, Meeting, Syncing):
         with self._lock:
             self._replica.rebuild()
 
-    def _receive(self, frames: Iterable[Frame], events_max: int, progress: Progress | None) -> MergeReport:
-        report = super()._receive(frames, events_max, progress)
+    def _receive_all(self, offer: Offer, events_max: int, progress: Progress | None) -> MergeReport:
+        report = super()._receive_all(offer, events_max, progress)
         self._vouch()
         return report
 

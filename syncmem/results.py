@@ -269,6 +269,28 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True)
+class RepairedLog:
+    """A log that two lives of its device went on writing (a machine put back whole): the branches stand apart now.
+
+    Attributes:
+        log: the start of its id; ``device``: whose it is.
+        place: the first place at which there were two events.
+        events: how many events of one branch stand in another log now; what refers to them follows.
+        moved_to: the start of that log's id, where this device moved them; None where it only followed.
+    """
+
+    log: str
+    device: str
+    place: int
+    events: int
+    moved_to: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON types."""
+        return as_dict(self)
+
+
+@dataclass(frozen=True, slots=True)
 class MergeReport:
     """What a merge or an import brought.
 
@@ -277,12 +299,14 @@ class MergeReport:
         transactions: in how many transactions they were taken in.
         slots: (scope, entity, predicate) of the slots that changed.
         refused: why the events of some logs were not taken in; those of the others were.
+        repaired: logs that two lives of a device had gone on writing, and that are whole again.
     """
 
     events: int
     transactions: int
     slots: tuple[tuple[str, str, str], ...] = ()
     refused: tuple[str, ...] = ()
+    repaired: tuple[RepairedLog, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON types."""

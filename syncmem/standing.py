@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from syncmem.results import Change, as_dict
+from syncmem.results import Change, RepairedLog, as_dict
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,7 @@ class MailboxSync:
         events: of other devices, new here; ``refused``: blobs that were not taken, with reasons.
         reset: the mailbox was not the one it was, so what it lacked was sent again.
         forked: another copy of this device writes to the same place; from now on this one writes apart.
+        repaired: logs that two lives of a device had gone on writing, and that are whole again.
     """
 
     address: str
@@ -48,6 +49,7 @@ class MailboxSync:
     refused: tuple[str, ...]
     reset: bool
     forked: bool
+    repaired: tuple[RepairedLog, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,7 @@ class Syncing(Joining):
         """Delete this memory, its keys and its backups beside it; what to say of that."""
         kept = []
         try:
-            entry = self._replica.side.forget()
+            entry = self._replica.author.side.forget()
         except SyncmemError as error:
             entry = None
             kept.append(f"the keyring's entry ({error})")
@@ -149,6 +149,7 @@ class Syncing(Joining):
                 refused=tuple(one.outcomes.refused),
                 reset=one.outcomes.reset,
                 forked=one.outcomes.forked,
+                repaired=tuple(map(self._telling.repair, one.outcomes.repaired)),
             )
             for one in results
         )

@@ -8,8 +8,13 @@ Event = dict[str, Any]
 TIE_WINDOW = 5 * 60 * 1_000_000  # microseconds; two devices that speak so close contradict each other
 
 
+def writer(event: Event) -> Any:
+    """Who wrote an event: a device may write several logs, one after the other (cases name logs by their devices)."""
+    return event.get("writer", event["device"])
+
+
 def tied(a: Event, b: Event) -> bool:
-    return bool(a["trust"] == b["trust"] and a["device"] != b["device"] and abs(a["obs"] - b["obs"]) <= TIE_WINDOW)
+    return bool(a["trust"] == b["trust"] and writer(a) != writer(b) and abs(a["obs"] - b["obs"]) <= TIE_WINDOW)
 
 
 def tied_out(c: Event, t: Any, rays: list[Event], ends: list[Event]) -> bool:

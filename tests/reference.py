@@ -7,9 +7,10 @@ cases (see tests/scenarios.py); times are integers; NONE is the value "known to 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from tests.contest import contested
+from tests.contest import contested, writer
 from tests.contest import timeline as timeline
 
 Event = dict[str, Any]
@@ -47,20 +48,19 @@ def ordered(e: Event) -> Event:
 def hit(actor: Event, target: Event) -> bool:
     """Whether the actor may take the target back: enough trust, or the same source and device; else a dispute."""
     own = actor.get("source") is not None and actor.get("source") == target.get("source")
-    allowed = bool(actor["trust"] >= target["trust"] or (own and actor["device"] == target["device"]))
+    allowed = bool(actor["trust"] >= target["trust"] or (own and writer(actor) == writer(target)))
     target["disputed"] = target.get("disputed", False) or not allowed
     return allowed
 
 
 def live_events(events: list[Event]) -> list[Event]:
     """The events that count, in the rule's order: undo, batches, retractions and corrections, denials."""
-    known = {e["id"]: e for e in events}
 
     def standing(e: Event) -> bool:
-        naming = [u for u in events if u["op"] == "undo" and e["id"] in (u["target"], *u.get("targets", ()))]
+        naming = [u for u in events if u["op"] == "undo" and e["id"] in u.get("targets", [u.get("target")])]
         return not any(hit(u, e) for u in naming if standing(u))
 
-    stand = [e for e in events if standing(e)]
+    known, stand = {e["id"]: e for e in events}, [e for e in events if standing(e)]
     drawn = [e for e in stand if e["op"] == "retract_batch"]
     kept = [
         e
@@ -101,15 +101,15 @@ def pieces(claims: list[Event]) -> list[Event]:
 
 def effective_end(c: Event, rays: list[Event], ends: list[Event]) -> Any:
     """Where a piece stops, by its own stop, the rays that close it and the ends that hit it."""
-    limits = [c["stop"], c.get("until", FOREVER)]
-    limits += [d["start"] for d in rays if d["id"] != c["id"] and closes(d, c)]
+    limits = [c["stop"], c.get("until", FOREVER), *(d["start"] for d in rays if d["id"] != c["id"] and closes(d, c))]
     return min(limits + [e["start"] for e in ends if e["trust"] >= c["trust"] and hits(e, c)])
 
 
 def closes(d: Event, c: Event) -> bool:
     if c["overlay"]:
-        later = d["start"] > c["start"] and d["spoken"] > c["spoken"]
-        return bool(d["trust"] >= c["trust"] and d["op"] == "assert" and later)
+        return bool(
+            d["trust"] >= c["trust"] and d["op"] == "assert" and (d["start"] > c["start"] and d["spoken"] > c["spoken"])
+        )
     return bool(d["trust"] >= c["trust"] and d["strength"] > c["rank"])
 
 
@@ -127,6 +127,11 @@ def segments(events: list[Event]) -> list[tuple[Any, Any, Any, bool]]:
 
 def folded(live: list[Event]) -> list[tuple[Any, Any, Any, bool]]:
     """The timeline of live events that all compete for one place."""
+    return [(t, until, w["value"], contest) for t, until, w, contest in winners(live)]
+
+
+def winners(live: list[Event]) -> Iterator[tuple[Any, Any, Event, bool]]:
+    """Who wins when, of live events that all compete for one place."""
     claims = [e for e in live if e["op"] in CLAIMS and e["start"] < e["stop"]]
     at_stop = [{**p, "mode": "change", "start": p["stop"], "anchor": p["stop"], "period": False} for p in claims]
     ends = [e for e in live if e["op"] == "end"] + [
@@ -136,12 +141,10 @@ def folded(live: list[Event]) -> list[tuple[Any, Any, Any, bool]]:
     rays = [d for d in counted if not d["overlay"] and not d.get("mute")]
     for c in counted:
         c["from"], c["end"] = c.get("from", c["start"]), effective_end(c, rays, ends)
-    marks = {m for c in counted for m in (c["from"], c["end"], c["stop"])} | {e["start"] for e in [*ends, *rays]}
-    times = sorted(marks - {FOREVER})
-    result = []
+    marks = {m for c in counted for m in (c["from"], c["end"], c["stop"]) if m < FOREVER}
+    times = sorted(marks | {e["start"] for e in [*ends, *rays]})
     for t, until in zip(times, [*times[1:], FOREVER], strict=False):
         covering = [c for c in counted if c["from"] <= t < c["end"]]
         if covering:
             w = max(covering, key=lambda c: (c["trust"], c["overlay"], *c["rank"]))
-            result.append((t, until, w["value"], contested(w, t, covering, counted, rays, ends)))
-    return result
+            yield t, until, w, contested(w, t, covering, counted, rays, ends)

@@ -168,7 +168,7 @@ def saw(place: Place, erasure: Place, said: dict[Place, Any]) -> bool:
         if (log, earlier) == erasure:
             return True
         seen = payload.changed if isinstance(payload, Frontier) else ()
-        if any(other == erasure[0] and last >= erasure[1] for other, last in seen):
+        if any(other == erasure[0] and last >= erasure[1] for other, last, _ in seen):
             return True
     return False
 

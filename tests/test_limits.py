@@ -518,7 +518,11 @@ HOSTILE: dict[str, tuple[Kind, Any, int]] = {
         Define(PREDICATE, {"cardinality": 5, "equality": {"a": 1}, "ttl": "x", "then": []}, 95, None, None, None, None),
         ORIGIN,
     ),
-    "a note of a device that is ahead of everything": (Kind.FRONTIER, Frontier(2**63, -1, [[b"x", -5]], None), ORIGIN),
+    "a note of a device that is ahead of everything": (
+        Kind.FRONTIER,
+        Frontier(2**63, -1, [[b"x", -5, b"y"]], None),
+        ORIGIN,
+    ),
 }
 
 

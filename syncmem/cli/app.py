@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from syncmem.cli import care, demo, read, relay, shell, sync, write
+from syncmem.cli import care, conformance, demo, read, relay, shell, sync, write
 from syncmem.cli.session import EXIT_CODES, shared_options
 from syncmem.cli.session import report as report_error
 from syncmem.errors import SyncmemError
@@ -29,6 +29,7 @@ SECTIONS: Final[tuple[tuple[str, Sequence[click.Command]], ...]] = (
     ("By hand", (care.merge, care.export_bundle, care.import_bundle)),
     ("Serve", (relay.relay,)),
     ("Care", (care.backup, care.restore, care.doctor, care.scrub, care.rebuild, shell.completion)),
+    ("For other implementations", (conformance.conformance,)),
 )
 
 

@@ -104,11 +104,12 @@ def import_bundle(session: Session, bundle: str) -> None:
 
 
 def _show_merge(session: Session, report: MergeReport) -> None:
-    from syncmem.cli.words import counted, slot_text
+    from syncmem.cli.words import counted, repair_text, slot_text
 
     def text() -> str:
         lines = [f"{counted(report.events, 'new event')}; beliefs changed in {counted(len(report.slots), 'slot')}."]
         lines += [f"  {slot_text(entity, predicate, scope)}" for scope, entity, predicate in report.slots]
+        lines += [repair_text(repaired) for repaired in report.repaired]
         return "\n".join(lines)
 
     session.show(report.to_dict(), text)

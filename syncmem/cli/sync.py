@@ -199,8 +199,11 @@ def _change(session: Session, done: str, change: Any) -> None:
 
 
 def _told(report: SyncReport, show_changes: bool) -> str:
+    from syncmem.cli.words import repair_text
+
     lines = [_summary(report)]
     for one in report.mailboxes:
+        lines += [f"  {repair_text(repaired)}" for repaired in one.repaired]
         lines += [
             f"  {one.address} ({one.scope}): {why}" for why in ([one.error] if one.error else []) + [*one.refused]
         ]

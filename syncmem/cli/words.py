@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from syncmem.model.value import NONE
 
 if TYPE_CHECKING:
-    from syncmem.results import Belief, Change, HistoryEntry, Receipt, Source
+    from syncmem.results import Belief, Change, HistoryEntry, Receipt, RepairedLog, Source
 
 JOINERS: Final = {"\u200c", "\u200d"}  # hold scripts and emoji together; not printable to Python, yet harmless
 NAMES_SHOWN: Final = 3  # as many as fit a line
@@ -37,6 +37,15 @@ def escaped(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in JOINERS else c.encode("unicode_escape").decode() for c in text)
+
+
+def repair_text(repaired: RepairedLog) -> str:
+    """What became of a log that two lives of a device had gone on writing."""
+    where = "are in another log now" if repaired.moved_to is None else f"were moved to log {repaired.moved_to}"
+    return (
+        f"Two lives of device {repaired.device} wrote log {repaired.log} on from place {repaired.place} "
+        f"(a machine put back whole?): {counted(repaired.events, 'event')} of one {where}; nothing is lost."
+    )
 
 
 def moment_text(when: datetime | None, zone: tzinfo) -> str:

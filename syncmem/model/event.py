@@ -20,12 +20,17 @@ from typing import Any, Final, NamedTuple
 from syncmem import labels
 from syncmem.codec import EVENT_BYTES_MAX, FLAT, is_canonical, pack, pack_flat, unpack_outer
 from syncmem.errors import InvalidInput, NotCanonical
+from syncmem.model.frontier import HEAD_BYTES as HEAD_BYTES
+from syncmem.model.frontier import Frontier as Frontier
+from syncmem.model.frontier import check_frontier
 from syncmem.model.instant import EARLIEST, LATEST
+from syncmem.model.moved import Moved, check_moved
 from syncmem.model.value import TEXT_BYTES_MAX
 from syncmem.model.value import decode as value_of_bytes
 
 ID_BYTES: Final = 16
 SALT_BYTES: Final = 32  # of the names in an erasure
+
 LOG_PREFIX_BYTES: Final = 6  # of a log id, in the public names of events
 CHAIN_START: Final = bytes(32)
 TRUST_MAX: Final = 100
@@ -46,6 +51,7 @@ class Kind(IntEnum):
     CLOCK_NOTE = 9
     FRONTIER = 10
     ERASE = 11
+    MOVED = 12
 
 
 STATEMENTS: Final = frozenset({Kind.CLAIM, Kind.AFFIRM, Kind.END, Kind.DENY})
@@ -153,15 +159,6 @@ class ClockNote(NamedTuple):
     extra: dict[str, Any] | None
 
 
-class Frontier(NamedTuple):
-    """Payload: what the device held from its transaction ``n`` on: ``[log id, last place]`` pairs that changed."""
-
-    n: int
-    fold_version: int
-    changed: list[list[Any]]
-    extra: dict[str, Any] | None
-
-
 class Erase(NamedTuple):
     """Payload: everything about these entities goes, everywhere. Nothing takes it back; it names nobody."""
 
@@ -173,7 +170,7 @@ class Erase(NamedTuple):
     extra: dict[str, Any] | None
 
 
-Payload = Statement | Retract | Withdraw | Undo | Define | ClockNote | Frontier | Erase
+Payload = Statement | Retract | Withdraw | Undo | Define | ClockNote | Frontier | Erase | Moved
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,8 +262,7 @@ def decode(kind: int, payload: bytes) -> Payload | None:
     if len(fields) > check.fields:
         del fields[check.fields :]
     for number in check.refs:
-        if fields[number] is not None:
-            fields[number] = _refs(fields[number])
+        fields[number] = _refs(fields[number])
     decoded: Payload = cls._make(fields)
     _check_ranges(decoded)
     return decoded
@@ -285,11 +281,8 @@ def _check_types(kind: int, fields: Any, types: tuple[type[Any], ...], check: _C
         check.accepted.add(types)
 
 
-def _refs(value: Any) -> list[Ref]:
-    """Pointers as :class:`Ref`; where any may stand, at least one does."""
-    if type(value) is not list or not value:
-        raise NotCanonical("references are a list of at least one; ask the sender to check it")
-    return [_ref(item) for item in value]
+def _refs(value: list[Any] | None) -> list[Ref] | None:
+    return None if value is None else [_ref(item) for item in value]
 
 
 def _ref(item: Any) -> Ref:
@@ -301,7 +294,10 @@ def _ref(item: Any) -> Ref:
 
 def _check_ranges(payload: Payload) -> None:
     if isinstance(payload, Frontier):
-        _check_frontier(payload)
+        check_frontier(payload, place_max=SEQ_MAX)
+        return
+    if isinstance(payload, Moved):
+        check_moved(payload, place_max=SEQ_MAX)
         return
     if isinstance(payload, Statement):
         entity, predicate, value, _, observed_at, start, latest, stop, *_ = payload
@@ -315,8 +311,8 @@ def _check_ranges(payload: Payload) -> None:
     elif isinstance(payload, Define):
         _check_value(payload.settings)
     elif isinstance(payload, ClockNote):
-        numbers = (payload.first, payload.last, abs(payload.offset))
-        if len(payload.log) != ID_BYTES or not all(0 <= number <= LATEST for number in numbers):
+        placed = all(0 <= place <= SEQ_MAX for place in (payload.first, payload.last))
+        if len(payload.log) != ID_BYTES or not placed or abs(payload.offset) > LATEST:
             raise NotCanonical("a clock note names a log, places and an offset; ask the sender to check it")
     elif isinstance(payload, Erase):
         keyed = payload.salt is None or len(payload.salt) == SALT_BYTES
@@ -334,20 +330,10 @@ def _check_value(value: Any) -> None:  # refuses what no claim can hold
             raise NotCanonical(f"the value is none that a claim holds ({error})") from error
 
 
-def _check_frontier(note: Frontier) -> None:
-    if not (0 <= note.n <= LATEST and 0 <= note.fold_version <= LATEST and all(map(_is_place, note.changed))):
-        raise NotCanonical("a frontier note has two numbers and lists [log id, place]; ask the sender to check it")
-
-
-def _is_place(pair: Any) -> bool:  # a log id and a place in that log
-    typed = type(pair) is list and [*map(type, pair)] == [bytes, int]
-    return typed and len(pair[0]) == ID_BYTES and 0 <= pair[1] <= SEQ_MAX
-
-
 class _Check(NamedTuple):
     fields: int
     typed: tuple[tuple[int, _Types], ...]
-    refs: tuple[int, ...]
+    refs: tuple[int, ...]  # fields that are lists of pointers
     accepted: set[tuple[type[Any], ...]]  # combinations of types that were found right
 
 
@@ -385,6 +371,7 @@ _SHAPES: Final[dict[int, tuple[type[Any], _Check]]] = {
     Kind.CLOCK_NOTE: _shape(ClockNote, _BYTES, _INT, _INT, _INT, *_SAID, _OPTIONAL_MAP),
     Kind.FRONTIER: _shape(Frontier, _INT, _INT, _LIST, _OPTIONAL_MAP),
     Kind.ERASE: _shape(Erase, _LIST, _OPTIONAL_BYTES, *_SAID, _OPTIONAL_MAP),
+    Kind.MOVED: _shape(Moved, _BYTES, _INT, _BYTES, _BYTES, _LIST, _OPTIONAL_MAP),
 }
 
 

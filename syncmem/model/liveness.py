@@ -7,7 +7,8 @@ live.  Denials are decided where the records of a slot are at hand (:func:`denie
 actor's trust is at least the target's, or both carry the same stated source and the same device.  What
 does not act leaves its target disputed.
 
-References are hash pointers, so the recursion below always ends.
+References are hash pointers, so only a device that lies about what it moved (:mod:`syncmem.model.moved`) can
+write a circle of them; what would rest on itself does not act there.
 """
 
 from __future__ import annotations
@@ -86,6 +87,7 @@ class Liveness:
     def __init__(self, links: Links, visible: Callable[[int], bool] | None = None) -> None:
         self._links = links
         self._visible = visible or (lambda position: True)
+        self._looked_at: set[int] = set()  # events that the question asked just now depends on
 
     def status(self, position: int) -> int:
         """The status flags of an event (denials apart)."""
@@ -133,8 +135,12 @@ class Liveness:
         result = 0
         for position in actors:
             actor = self._links.actor(position) if self._visible(position) else None
-            if actor is not None and acts(position):
+            if actor is None or position in self._looked_at:
+                continue
+            self._looked_at.add(position)
+            if acts(position):
                 result |= flag if may_act(actor, target) else DISPUTED
+            self._looked_at.discard(position)
         return result
 
     def _stands(self, position: int) -> bool:

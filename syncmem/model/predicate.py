@@ -61,6 +61,11 @@ def read(settings: Mapping[str, Any]) -> Predicate:
     )
 
 
+def stored(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Of settings in an event those that can be read: a later version may have written anything beside them."""
+    return {name: settings[name] for name in SETTINGS if type(settings.get(name)) in (str, int, bool)}
+
+
 def checked(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings as they are written into an event.
 

@@ -31,6 +31,7 @@ class Log:
     signature: bytes = b""  # of the head, by the log's device
     open_bytes: int = 0  # of payloads since the last place whose signature was kept
     name: str = ""  # the start of its id, in the public names of its events
+    written_here: bool = False  # what it holds was written into this file, by this incarnation or an earlier one
 
     @property
     def device(self) -> bytes:
@@ -98,3 +99,16 @@ def chain_after(log: Log, first: int, events: Sequence[Stored], cover: salt.Cove
         else:
             head = chained(head, event.header_hash)
     return head
+
+
+def hashes_of(log: Log, first: int, events: Sequence[Stored], cover: salt.Cover) -> list[bytes]:
+    """The header hashes of consecutive events within one block."""
+    hashes = []
+    salts = salt.salts(cover, first % salt.BLOCK_EVENTS, len(events))
+    for seq, (event, value) in enumerate(zip(events, salts, strict=True), first):
+        if isinstance(event, Event):
+            if value is None:
+                raise BrokenChain("the salt of an event is missing; ask the sender for the events again")
+            event = erased_form(log, seq, event, value)
+        hashes.append(event.header_hash)
+    return hashes

@@ -1,7 +1,8 @@
 """Cuts: where the logs of devices that were removed from the vault stop to count.
 
 Rules: an event behind a cut is kept and forwarded and has no effect; a cut counts from the transaction in
-which this device learned of it, so that what was believed before stays answerable.
+which this device learned of it, so that what was believed before stays answerable.  Of events that stand twice
+(see :mod:`syncmem.replica.moves`) one counts.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ class Cuts:
     def __init__(self, database: Database, logs: Logs) -> None:
         self._db = database
         self._logs = logs
+        self.superseded: set[int] = set()  # the events of which a twin counts instead
         self.forget()
 
     def forget(self) -> None:
@@ -31,7 +33,9 @@ class Cuts:
         return next((seq for n, seq in reversed(moves) if now is None or n <= now), None)
 
     def excludes(self, position: int) -> bool:
-        """Whether an event stands behind the cut of its log."""
+        """Whether an event stands behind the cut of its log, or has a twin that counts."""
+        if position in self.superseded:
+            return True
         if not self._moves:
             return False
         cut = self.of(self._logs.log_of(position).id)

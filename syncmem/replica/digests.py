@@ -6,12 +6,13 @@ current rectangles, kept by what changed: only slots touched since the last ques
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from hashlib import sha256
 from typing import Final, NamedTuple
 
 from syncmem.codec import pack_flat, unpack_own
 from syncmem.model.instant import FOREVER
+from syncmem.model.value import NONE, from_stored
 from syncmem.replica.catalog import VAULT
 from syncmem.replica.chain import Log
 from syncmem.replica.connection import Database
@@ -23,10 +24,17 @@ _NONE: Final = bytes(DIGEST_BYTES)
 
 
 class ScopeDigests(NamedTuple):
-    """Digests of 32 bytes each, and how many events are held: that number only grows."""
+    """Digests of 32 bytes each, and how many events are or were held: that number only grows."""
 
     events: bytes
     beliefs: bytes
+    held: int
+
+
+class EventDigest(NamedTuple):
+    """A hash of 32 bytes, and the number of events and statements that it is over."""
+
+    value: bytes
     held: int
 
 
@@ -39,19 +47,10 @@ class Digests:
 
     def of(self, scope: str) -> ScopeDigests:
         """The digests of a scope as it is now; inside a write transaction."""
-        logs, statements = self._basis(scope)
-        return ScopeDigests(
-            _hash(logs, statements), self._beliefs(scope), sum(log.seq for log in logs) + len(statements)
-        )
-
-    def events(self, scope: str) -> bytes:
-        """The hash of all that a scope's beliefs follow from: heads of logs, and who belongs to the vault."""
-        return _hash(*self._basis(scope))
-
-    def _basis(self, scope: str) -> tuple[list[Log], list[bytes]]:
-        """Definitions count in every scope, and so does the removal of a device."""
-        logs = [log for log in self._logs.held() if log.key is not None and log.key.scope in (scope, VAULT)]
-        return logs, [row[0] for row in self._db.execute("SELECT id FROM statements ORDER BY id").fetchall()]
+        statements = [row[0] for row in self._db.execute("SELECT id FROM statements").fetchall()]
+        events = event_digest(scope, self._logs.held(), statements)
+        void = self._db.execute("SELECT coalesce(sum(count), 0) FROM moves WHERE acts = 1").fetchone()[0]
+        return ScopeDigests(events.value, self._beliefs(scope), events.held + int(void))
 
     def _beliefs(self, scope: str) -> bytes:
         self._catch_up()
@@ -106,7 +105,7 @@ class Digests:
             f"WHERE slot = ? AND known_to = {FOREVER}"
         )
         rows = self._db.execute(sql, (slot,)).fetchall()
-        hashes = (sha256(pack_flat([entity, predicate, *row])).digest() for row in rows)
+        hashes = (sha256(_belief_bytes(entity, predicate, *row)).digest() for row in rows)
         return sum(int.from_bytes(value, "big") for value in hashes) % _MODULUS
 
     def _move(self, scope: str, change: int) -> None:
@@ -116,5 +115,20 @@ class Digests:
         self._db.execute("INSERT OR REPLACE INTO belief_digests VALUES (?, ?, 0)", values)
 
 
-def _hash(logs: Sequence[Log], statements: Sequence[bytes]) -> bytes:
-    return sha256(pack_flat([[[log.id, log.seq, log.head] for log in logs], list(statements)])).digest()
+def _belief_bytes(
+    entity: str, predicate: str, lane: bytes, start: int, end: int, value: str, trust: int, contested: int
+) -> bytes:
+    """One rectangle as it is hashed: its value as itself, because texts of JSON differ between languages."""
+    stored = from_stored(value)
+    return pack_flat([entity, predicate, lane, start, end, None if stored is NONE else stored, trust, contested])
+
+
+def event_digest(scope: str, logs: Iterable[Log], statements: Iterable[bytes]) -> EventDigest:
+    """The digest of a scope where some logs and statements (ids) are held.
+
+    Definitions count in every scope, and so does the removal of a device.
+    """
+    counting = [log for log in logs if log.key is not None and log.key.scope in (scope, VAULT)]
+    rows = sorted([log.id, log.seq, log.head] for log in counting)
+    ids = sorted(statements)
+    return EventDigest(sha256(pack_flat([rows, ids])).digest(), sum(log.seq for log in counting) + len(ids))

@@ -156,7 +156,7 @@ class Erasing:
         said = readable(event)
         if not isinstance(event, Event) or not isinstance(said, Statement) or event.kind == Kind.END:
             return []
-        targets = ((self._logs.position(ref), ref.id) for ref in said.refs or ())
+        targets = ((self._logs.position(ref), self._logs.meant(ref).id) for ref in said.refs or ())
         return [p for p, name in targets if self._logs.holds(p) and self._logs.ref(p).id == name]
 
     def _drop_rows(self, position: int) -> None:

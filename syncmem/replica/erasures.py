@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from syncmem.model.event import STATEMENTS, Erase, Erased, Event, Frontier, Kind, readable
+from syncmem.model.event import HEAD_BYTES, STATEMENTS, Erase, Erased, Event, Frontier, Kind, readable
 from syncmem.model.record import LOG_SHIFT
 from syncmem.model.subjects import subject_name, subjects
+from syncmem.replica.chain import Log
 from syncmem.replica.connection import Database
 from syncmem.replica.cuts import Cuts
 from syncmem.replica.logs import SEQ_MASK, Logs
+from syncmem.replica.moves import Moves
 
 _SHARED: Final = b""  # in the place of a salt: the names are made with the scope's subject key
 _TELLING: Final = frozenset({Kind.ERASE, Kind.FRONTIER})  # the kinds that say something about erasures
@@ -27,10 +29,11 @@ SubjectKey = Callable[[str], bytes | None]
 class Erasures:
     """Reads and writes the tables ``erasures`` and ``sightings``."""
 
-    def __init__(self, database: Database, logs: Logs, cuts: Cuts) -> None:
+    def __init__(self, database: Database, logs: Logs, cuts: Cuts, moves: Moves) -> None:
         self._db = database
         self._logs = logs
         self._cuts = cuts
+        self._moves = moves
         self._subject_key: SubjectKey = lambda scope: None
         self.forget()
 
@@ -101,15 +104,24 @@ class Erasures:
             self._db.executemany(sql, rows)
             self.forget()
         elif isinstance(payload, Frontier):
-            for log, last in payload.changed:
-                self._see(self._logs.number(log), position, last)
+            for entry in payload.changed:
+                for log, last, head in self._moves.seen(*entry):
+                    self._see(self._logs.number(log), position, last, head)
 
-    def _see(self, about: int, position: int, last: int) -> None:
-        """Note that the writer of a position had seen a log up to a place, if that is news."""
-        known = self._first_sighting(about, position >> LOG_SHIFT, last)
-        if known is None or known > position & SEQ_MASK:
-            row = (about, position >> LOG_SHIFT, last, position & SEQ_MASK)
-            self._db.execute("INSERT OR REPLACE INTO sightings VALUES (?, ?, ?, ?)", row)
+    def _see(self, about: int, position: int, last: int, head: bytes) -> None:
+        """Note that the writer of a position had seen a log up to a place, if it had not said so before."""
+        row = (about, position >> LOG_SHIFT, last, position & SEQ_MASK, head)
+        sql = (
+            "INSERT INTO sightings VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET place = min(place, excluded.place)"
+        )
+        self._db.execute(sql, row)
+
+    def seen_by(self, log: Log, until: int, head: bytes) -> list[list[object]]:
+        """What the writer of a log had seen at a place (where its chain value is ``head``), the log itself too."""
+        sql = "SELECT about, max(last), head FROM sightings WHERE log = ? AND place <= ? GROUP BY about"
+        rows = self._db.execute(sql, (log.no, until)).fetchall()
+        others = [[self._logs.by_no[about].id, last, start] for about, last, start in rows]
+        return sorted([*others, *([[log.id, until, head[:HEAD_BYTES]]] if until else [])])
 
     def _first_sighting(self, about: int, log: int, last: int) -> int | None:
         """The first place of a log at which its writer had seen another one up to ``last``."""
@@ -132,14 +144,17 @@ class Erasures:
         return self._logs.holds(erasure) and not self._cuts.excludes(erasure)
 
     def _seen(self, position: int, erasure: int) -> bool:
-        """Whether the author of an event had seen an erasure when writing it."""
+        """Whether the author of an event had seen an erasure when writing it, wherever that stands now."""
+        return any(self._saw(position, twin) for twin in self._moves.twins.get(erasure, (erasure,)))
+
+    def _saw(self, position: int, erasure: int) -> bool:
         log, other = position >> LOG_SHIFT, erasure >> LOG_SHIFT
         if log == other:
             return erasure < position
         place = self._first_sighting(other, log, erasure & SEQ_MASK)
         return place is not None and place < position & SEQ_MASK
 
-    def seen_by(self, device: bytes, erasure: int) -> bool:
+    def confirmed_by(self, device: bytes, erasure: int) -> bool:
         """Whether a device has said that it knew of an erasure: it applied it in the same transaction."""
         logs = [log for log in self._logs.by_no.values() if log.device == device]
         other, place = erasure >> LOG_SHIFT, erasure & SEQ_MASK
@@ -158,6 +173,10 @@ class Erasures:
         """Some events count anew, or no longer: the erasures among them are to be applied, if they act."""
         known = {row[0] for row in self._db.execute("SELECT DISTINCT position FROM erasures").fetchall()}
         self.mark(sorted(known.intersection(positions)), applied=False)
+
+    def look_again_at_all(self) -> None:
+        """What authors had seen is known otherwise now."""
+        self._db.execute("UPDATE erasures SET applied = 0")
 
     def mark(self, erasures: Iterable[int], *, applied: bool) -> None:
         """Note that erasures were applied, or are to be applied again."""

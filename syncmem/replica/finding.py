@@ -1,7 +1,8 @@
 """Finding what a device or a source said in some time, in whatever kind of event.
 
 Rules: a time is that of the writer's clock, corrected for known errors, so every replica that holds the same
-events finds the same; notes of arrival say nothing, and events that this version cannot read are passed over.
+events finds the same; notes of arrival and of moved events say nothing, and events that this version cannot read
+are passed over.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from syncmem.model.event import Event, Frontier, Payload, readable
+from syncmem.model.moved import Moved
 from syncmem.replica.replica import Replica
 from syncmem.results import Source
 
@@ -50,7 +52,11 @@ def said_by(replica: Replica, speaker: Speaker) -> Iterator[Said]:
             for position, event in enumerate(events, log.position(first)):
                 if isinstance(event, Event) and _in_time(replica, speaker, position, event):
                     payload = readable(event)
-                    if payload is not None and not isinstance(payload, Frontier) and _names(payload, speaker.source):
+                    if (
+                        payload is not None
+                        and not isinstance(payload, Frontier | Moved)
+                        and _names(payload, speaker.source)
+                    ):
                         yield Said(position, log.key.scope, event.kind, payload.trust, payload)
 
 

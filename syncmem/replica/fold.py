@@ -28,6 +28,7 @@ from syncmem.model.event import (
     readable,
 )
 from syncmem.model.liveness import Liveness, Relation, denied
+from syncmem.model.predicate import stored
 from syncmem.model.record import BY_DENIAL, BY_REFERENCE, DEAD, DENIED, Record, Role, settled
 from syncmem.model.subjects import mentioned
 from syncmem.model.value import key
@@ -36,6 +37,7 @@ from syncmem.replica.clocks import Clocks
 from syncmem.replica.connection import Database
 from syncmem.replica.cuts import Cuts
 from syncmem.replica.logs import Logs
+from syncmem.replica.moves import Moves
 from syncmem.replica.pages import Pages, Update
 from syncmem.replica.rectangles import Change, Rectangles
 from syncmem.replica.references import References, references
@@ -55,7 +57,10 @@ class Arrival(NamedTuple):
 class Fold:
     """Keeps pages and rectangles in step with the logs."""
 
-    def __init__(self, database: Database, logs: Logs, catalog: Catalog, clocks: Clocks, cuts: Cuts) -> None:
+    def __init__(
+        self, database: Database, logs: Logs, catalog: Catalog, clocks: Clocks, cuts: Cuts, moves: Moves
+    ) -> None:
+        self._moves = moves
         self._db = database
         self._logs = logs
         self._catalog = catalog
@@ -170,7 +175,8 @@ class Fold:
             row = (position, scope, payload.predicate)
             self._db.execute("INSERT OR IGNORE INTO definitions VALUES (?, ?, ?)", row)
         elif isinstance(payload, ClockNote):
-            self._clocks.add(position, payload)
+            for note in self._moves.notes(position, payload):
+                self._clocks.add(position, note)
 
     def record(self, position: int, event: Event, said: Statement, slot: Slot, clocks: Clocks | None = None) -> Record:
         """The record of a statement, its status not yet looked at (``clocks``: other corrections than those known)."""
@@ -208,9 +214,9 @@ class Fold:
                 if event.kind != Kind.END:
                     waiting += [self._logs.position(ref) for ref in payload.refs or ()]
             elif payload is not None:
-                waiting += self._decide(payload, self._logs.key_of(position).scope, work)
+                waiting += self._decide(position, payload, self._logs.key_of(position).scope, work)
 
-    def _decide(self, payload: Payload, scope: str, work: dict[Slot, Work]) -> list[int]:
+    def _decide(self, position: int, payload: Payload, scope: str, work: dict[Slot, Work]) -> list[int]:
         """Follow an event that is no statement: the positions whose status it decides."""
         if isinstance(payload, Retract | Undo):
             return [self._logs.position(ref) for ref in payload.refs]
@@ -220,9 +226,9 @@ class Fold:
         if isinstance(payload, Define) and self._choose_definition(scope, payload.predicate):
             for slot in self._catalog.slots_of(payload.predicate):
                 work.setdefault(slot, Work()).rebuild = True
-        if isinstance(payload, ClockNote):
-            self._clocks.choose(payload, self.liveness.acts)
-            for slot in {*self._slots_within(payload), *self._redefined_by(payload)}:
+        for note in self._moves.notes(position, payload) if isinstance(payload, ClockNote) else ():
+            self._clocks.choose(note, self.liveness.acts)
+            for slot in {*self._slots_within(note), *self._redefined_by(note)}:
                 work.setdefault(slot, Work()).rebuild = True
         return []
 
@@ -272,7 +278,7 @@ class Fold:
         if found is None:
             return self._catalog.define(scope, predicate, None, 0)
         position, payload = found
-        settings = json.dumps(payload.settings, ensure_ascii=False, sort_keys=True)
+        settings = json.dumps(stored(payload.settings), ensure_ascii=False, sort_keys=True)
         return self._catalog.define(scope, predicate, settings, position)
 
     def definition(

@@ -84,9 +84,14 @@ class Identities:
         identity = Identity(private, self._public_key(private), randomness(INCARNATION_BYTES), introducer=introducer)
         self._db.execute("INSERT OR REPLACE INTO identity VALUES ('incarnation', ?)", (identity.incarnation,))
         self._db.execute("INSERT OR REPLACE INTO identity VALUES ('device', ?)", (identity.device,))
-        self._db.execute("UPDATE logs SET own = 0")
+        self._db.execute("UPDATE logs SET own = 2 WHERE own = 1")
         self._write_side(identity)
         return identity
+
+    def can_sign_for(self, device: bytes) -> bool:
+        """Whether a new incarnation would be one of this device."""
+        side = self.side.read()
+        return side is not None and self._is_here(side) and self._public_key(side.private) == device
 
     def _is_here(self, side: Side) -> bool:
         """Whether the side file was written for this file or for one that was replaced in its place (a restore)."""

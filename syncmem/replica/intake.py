@@ -19,7 +19,7 @@ def take_in_all(
     arrivals: list[Taken] = []
     waiting = erasing_first(batch)
     while waiting:
-        tried, waiting = waiting, []
+        tried, waiting, gaps = waiting, [], dict[bytes, BrokenChain]()
         for frame in tried:
             try:
                 if frame.key.id not in refused:
@@ -29,13 +29,18 @@ def take_in_all(
                     refused[frame.key.id] = error
                 else:
                     waiting.append(frame)
-                    gap = error
+                    gaps[frame.key.id] = _widest(gaps.get(frame.key.id, error), error)
             except PeerError as error:
                 refused[frame.key.id] = error
         if len(waiting) == len(tried):
-            refused |= {frame.key.id: gap for frame in waiting}
+            refused |= gaps
             break
     return arrivals
+
+
+def _widest(*gaps: BrokenChain) -> BrokenChain:
+    """The gap that begins first."""
+    return min(gaps, key=lambda gap: gap.missing_after or 0)
 
 
 def erasing_first(batch: Sequence[Frame]) -> list[Frame]:

@@ -20,16 +20,9 @@ from syncmem.model import salt
 from syncmem.model.event import CHAIN_START, ID_BYTES, Erased, Event, LogKey, Ref, head_words
 from syncmem.model.frame import FRAME_PAYLOAD_MAX, Frame, Stored, fitting, payload_bytes
 from syncmem.model.record import LOG_SHIFT
-from syncmem.replica.chain import (
-    Log,
-    body_of,
-    chain_after,
-    cover_bytes,
-    erased_form,
-    read_cover,
-    read_events,
-)
+from syncmem.replica.chain import Log, body_of, chain_after, cover_bytes, erased_form, read_cover, read_events
 from syncmem.replica.connection import Database
+from syncmem.replica.runs import rewrite
 from syncmem.seal.keys import verify
 
 SEQ_MASK: Final = 2**LOG_SHIFT - 1
@@ -51,6 +44,7 @@ class Logs:
         self._cache: dict[int, list[Stored]] = {}
         self._covers: dict[tuple[int, int], salt.Cover] = {}
         self.replayed: int | None = None  # the transaction that a rebuild has come to
+        self.moved: dict[Ref, Ref] = {}  # where events of void branches stand now (see :mod:`syncmem.replica.moves`)
         self.forget()
 
     def forget(self) -> None:
@@ -60,7 +54,9 @@ class Logs:
         logs = []
         for no, id, device, born, scope, seq, head, clock, own, signature, open_bytes in rows:
             key = None if device is None else LogKey(device, born, scope)
-            logs.append(Log(no, id, key, seq, head or CHAIN_START, clock, own == 1, signature or b"", open_bytes))
+            log = Log(no, id, key, seq, head or CHAIN_START, clock, own == 1, signature or b"", open_bytes)
+            log.written_here = own > 0
+            logs.append(log)
         self.by_no = {log.no: log for log in logs}
         self.by_id = {log.id: log for log in logs}
         self.own = [log for log in logs if log.own]
@@ -90,7 +86,7 @@ class Logs:
         parts = (key.device, key.incarnation, key.scope) if key else (None, None, None)
         sql = "INSERT INTO logs (no, id, device, incarnation, scope, own) VALUES (?, ?, ?, ?, ?, ?)"
         self._db.execute(sql, (no, log_id, *parts, int(own)))
-        log = Log(no, log_id, key, 0, CHAIN_START, 0, own)
+        log = Log(no, log_id, key, 0, CHAIN_START, 0, own, written_here=own)
         self.by_no[no] = self.by_id[log_id] = log
         if own:
             self.own.append(log)
@@ -103,7 +99,12 @@ class Logs:
 
     def position(self, ref: Ref) -> int:
         """Where an event is or will be."""
-        return self.number(ref.log) << LOG_SHIFT | ref.seq
+        log, seq, _ = self.meant(ref)
+        return self.number(log) << LOG_SHIFT | seq
+
+    def meant(self, ref: Ref) -> Ref:
+        """The same event where it stands now."""
+        return self.moved.get(ref, ref)
 
     def log_of(self, position: int) -> Log:
         return self.by_no[position >> LOG_SHIFT]
@@ -135,6 +136,8 @@ class Logs:
                 self._open_block(log, start, cover)
             head = chain_after(log, start, part, self._nodes(log.no, start, cover))
             self._store(log, start, part, tx, head, sign(head_words(log.id, start + count - 1, head)))
+            for place in [start + offset for offset, event in enumerate(part) if isinstance(event, Erased)]:
+                self._keep_cover(log.no, start, cover := salt.forget(cover, place % salt.BLOCK_EVENTS))
             start += count
         return log.position(first)
 
@@ -156,9 +159,8 @@ class Logs:
         if known >= len(events) and frame.head != self.head_at(log, frame.last):
             raise Forked(_FORK.format(log.name))
         if known < 0:
-            raise BrokenChain(
-                f"events {log.seq + 1} to {first - 1} of the log are missing; ask the sender for them first", log.seq
-            )
+            missing = f"events {log.seq + 1} to {first - 1} of the log are missing; ask the sender for them first"
+            raise BrokenChain(missing, log.seq)
         if known >= len(events):
             return self._restore(log, first, events, cover, tx, admit)
         added = self._add_new(log, frame, known, tx, admit)
@@ -223,13 +225,10 @@ class Logs:
         restored: list[Placed] = []
         for position, event, value in list(self.restorable(log, first, events, cover)):
             if admit(position, event):
-                start, run = self._run_of(position)
-                before = self.arrival(position)
-                self._db.execute("DELETE FROM runs WHERE position = ?", (start,))
-                parts = (start, run[: position - start], before), (position, [event], tx)
-                for place, part, n in (*parts, (position + 1, run[position + 1 - start :], before)):
-                    if part:
-                        self._db.execute("INSERT INTO runs VALUES (?, ?, ?, ?)", (place, len(part), n, body_of(part)))
+                start, run = self.run_of(position)
+                arrived = [self.arrival(position)] * len(run)
+                arrived[position - start] = tx
+                rewrite(self._db, start, [*run[: position - start], event, *run[position - start + 1 :]], arrived)
                 self._cache.pop(start, None)
                 held = self.cover(log.no, first) or {}
                 self._keep_cover(log.no, first, salt.put(held, position % salt.BLOCK_EVENTS, value))
@@ -240,10 +239,10 @@ class Logs:
     def erase(self, positions: Sequence[int]) -> None:
         """Forget payload and salt of stored events; their header hashes stay, and when they arrived."""
         for position in positions:
-            start, run = self._run_of(position)
+            start, run = self.run_of(position)
             seq = position & SEQ_MASK
             erased: list[Stored] = [*run]
-            erased[position - start] = Erased(self._header_hash(position))
+            erased[position - start] = Erased(self.header_hash(position))
             self._db.execute("UPDATE runs SET body = ? WHERE position = ?", (body_of(erased), start))
             self._cache[start] = erased
             cover = self.cover(position >> LOG_SHIFT, seq) or {}
@@ -272,17 +271,17 @@ class Logs:
         sql = "SELECT seq, signature FROM signatures WHERE log = ? AND seq >= ? ORDER BY seq"
         return [*self._db.execute(sql, (log.no, first)).fetchall(), (log.seq, log.signature)]
 
+    def has(self, log: Log, frame: Frame) -> bool:
+        """Whether a log as it is held goes through a frame."""
+        return log.seq >= frame.last and self.head_at(log, frame.last) == frame.head
+
     # -- reading ------------------------------------------------------------------------------------
 
     def event(self, position: int) -> Stored:
-        """The event at a position.
-
-        Raises:
-            NotFound: it has not arrived.
-        """
+        """The event at a position, or NotFound."""
         if not self.holds(position):
             raise NotFound("the event has not arrived here; sync, then try again")
-        first, events = self._run_of(position)
+        first, events = self.run_of(position)
         return events[position - first]
 
     def arrival(self, position: int) -> int:
@@ -293,9 +292,10 @@ class Logs:
     def ref(self, position: int) -> Ref:
         """The hash pointer to a stored event, also to an erased one."""
         log = self.log_of(position)
-        return Ref(log.id, position & SEQ_MASK, self._header_hash(position)[:ID_BYTES])
+        return Ref(log.id, position & SEQ_MASK, self.header_hash(position)[:ID_BYTES])
 
-    def _header_hash(self, position: int) -> bytes:
+    def header_hash(self, position: int) -> bytes:
+        """What an event has in its log's chain."""
         log, seq, event = self.log_of(position), position & SEQ_MASK, self.event(position)
         if isinstance(event, Erased):
             return event.header_hash
@@ -323,7 +323,7 @@ class Logs:
             return
         low = no << LOG_SHIFT | after
         if after:
-            first, events = self._run_of(low)
+            first, events = self.run_of(low)
             rest = events[low - first + 1 :]
             if rest:
                 yield after + 1, rest
@@ -386,7 +386,7 @@ class Logs:
         row = (log.no, seq // salt.BLOCK_EVENTS, cover_bytes(cover), log.head)
         self._db.execute("INSERT INTO blocks VALUES (?, ?, ?, ?)", row)
 
-    def _run_of(self, position: int) -> tuple[int, list[Stored]]:
+    def run_of(self, position: int) -> tuple[int, list[Stored]]:  # its first position, its events
         sql = "SELECT position, count FROM runs WHERE position <= ? ORDER BY position DESC LIMIT 1"
         row = self._db.execute(sql, (position,)).fetchone()
         if row is None or position >= row[0] + row[1]:
@@ -395,6 +395,6 @@ class Logs:
         if first not in self._cache:
             if len(self._cache) >= _CACHED_RUNS:
                 self._cache.pop(next(iter(self._cache)))
-            body = self._db.execute("SELECT body FROM runs WHERE position = ?", (first,)).fetchone()[0]
-            self._cache[first] = read_events(body)
+            row = self._db.execute("SELECT body FROM runs WHERE position = ?", (first,)).fetchone()
+            self._cache[first] = read_events(row[0])
         return first, self._cache[first]

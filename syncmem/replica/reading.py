@@ -271,9 +271,10 @@ class Reading:
             held[log.no] = max(held.get(log.no, 0), events[count][0] - 1 if count < len(events) else log.seq)
             for _, event in events[:count]:
                 note = readable(event) if event.kind == Kind.FRONTIER else None
-                for log_id, last in note.changed if isinstance(note, Frontier) else ():
-                    number = logs.by_id[log_id].no if log_id in logs.by_id else -1
-                    held[number] = max(held.get(number, 0), last)
+                for entry in note.changed if isinstance(note, Frontier) else ():
+                    for log_id, last, _ in self._replica.moves.seen(*entry):
+                        number = logs.by_id[log_id].no if log_id in logs.by_id else -1
+                        held[number] = max(held.get(number, 0), last)
         if self._redacted(held, scope):
             return held, Grade.REDACTED
         if any(number < 0 or logs.by_no[number].seq < last for number, last in held.items()):

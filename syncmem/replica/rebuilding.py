@@ -29,19 +29,21 @@ def refold_all(
     forget()
     try:
         for (n,) in database.execute("SELECT n FROM transactions ORDER BY n").fetchall():
-            logs.replayed = n
-            arrivals = _arrivals_of(n, logs)
+            arrivals = arrivals_of(n, logs)
             for position, event, _ in arrivals:
                 erasures.observe(position, event)
+            logs.replayed = n
             changes = fold.arrive(n, arrivals, recheck=cuts.moved_in(n))
             touched = pack_flat(sorted({change.slot for change in changes}))  # slots may have other numbers now
             database.execute("UPDATE transactions SET touched = ? WHERE n = ?", (touched, n))
+            logs.replayed = None
     finally:
         logs.replayed = None
     erasures.mark(applied, applied=True)
 
 
-def _arrivals_of(n: int, logs: Logs) -> list[Arrival]:
+def arrivals_of(n: int, logs: Logs) -> list[Arrival]:
+    """What arrived in a transaction, in the order of the logs."""
     return [
         Arrival(position + offset, event)
         for position, events in logs.arrived_in(n)

@@ -25,6 +25,7 @@ from syncmem.model.event import (
     readable,
 )
 from syncmem.model.liveness import Actor, Relation
+from syncmem.model.moved import Moved
 from syncmem.replica.connection import Database
 from syncmem.replica.cuts import Cuts
 from syncmem.replica.logs import Logs
@@ -65,7 +66,8 @@ class References:
 
     def link(self, position: int, made: Iterable[tuple[Relation, Ref]]) -> list[int]:
         """Store the references of one event; the positions it names."""
-        rows = [(self._logs.position(ref), position, int(relation), ref.id) for relation, ref in made]
+        meant = [(relation, self._logs.meant(ref)) for relation, ref in made]
+        rows = [(self._logs.position(ref), position, int(relation), ref.id) for relation, ref in meant]
         self._db.executemany("INSERT OR IGNORE INTO links VALUES (?, ?, ?, ?)", rows)
         return [row[0] for row in rows]
 
@@ -146,7 +148,9 @@ class References:
         assert isinstance(payload, Statement)
         for ref in payload.refs or ():
             target = self._logs.position(ref)
-            if not self._logs.holds(target) or self._logs.ref(target).id != ref.id:
+            if not self._logs.holds(target) or self._logs.ref(target).id != self._logs.meant(ref).id:
+                continue
+            if self._logs.key_of(target).scope != self._logs.key_of(position).scope:
                 continue
             event = self._logs.event(target)
             if not isinstance(event, Erased) and event.kind in (Kind.CLAIM, Kind.AFFIRM):
@@ -163,7 +167,7 @@ class References:
                 return None
             event = self._logs.event(position)
             payload = readable(event)
-            if payload is None or isinstance(event, Erased) or isinstance(payload, Frontier | Erase):
+            if payload is None or isinstance(event, Erased) or isinstance(payload, Frontier | Erase | Moved):
                 return None
             self._actors[position] = self._actor(position, event.kind, payload)
         return self._actors[position]

@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
-from syncmem import labels
 from syncmem.codec import pack_flat
 from syncmem.environment import Environment
-from syncmem.errors import Closed, InvalidInput, PeerError
-from syncmem.model.event import SALT_BYTES, Erase, Erased, Event, Frontier, Kind, LogKey, Payload, encode
-from syncmem.model.frame import DEVICE_SCOPE, Frame
+from syncmem.errors import BrokenChain, Closed, Forked, InvalidInput, PeerError
+from syncmem.model.event import SALT_BYTES, Erase, Event, Frontier, Kind, LogKey, Payload, encode
+from syncmem.model.frame import DEVICE_SCOPE, Frame, Stored
 from syncmem.model.plain import TIE_WINDOW
 from syncmem.model.record import LOG_SHIFT
 from syncmem.model.subjects import subject_name
 from syncmem.model.sweep import FOLD_VERSION
 from syncmem.replica import rebuilding, schema
+from syncmem.replica.author import Author
 from syncmem.replica.bundle import batches, frames
 from syncmem.replica.catalog import Catalog
 from syncmem.replica.chain import Log
@@ -32,12 +32,14 @@ from syncmem.replica.cuts import Cuts
 from syncmem.replica.erasing import Erasing
 from syncmem.replica.erasures import Erasures, SubjectKey
 from syncmem.replica.fold import Arrival, Fold
-from syncmem.replica.identity import Identities, Identity
+from syncmem.replica.identity import Identity
 from syncmem.replica.intake import take_in_all
 from syncmem.replica.logs import Logs
+from syncmem.replica.moves import Moves
 from syncmem.replica.rectangles import Change
+from syncmem.replica.repair import Repair, Repaired
 from syncmem.replica.scrubbing import Scrubber
-from syncmem.seal.keys import sign
+from syncmem.replica.sightings import held_in, news
 
 MERGE_EVENTS: Final = 256  # events a merge folds in one transaction: keeps the write lock under 100 ms
 BULK_EVENTS: Final = 20_000  # the same for imports and bootstrap, where nobody waits for the lock
@@ -50,6 +52,7 @@ class Written(NamedTuple):
     n: int
     changes: list[Change]
     refused: Mapping[bytes, PeerError] = {}  # log id -> why its frames were not taken in
+    repaired: Sequence[Repaired] = ()  # branches of forked logs that are void since
 
 
 class Replica:
@@ -75,18 +78,19 @@ class Replica:
             self.catalog = Catalog(self.db)
             self.clocks = Clocks(self.db, self.logs)
             self.cuts = Cuts(self.db, self.logs)
+            self.moves = Moves(self.db, self.logs, self.cuts)
+            self._tell_of_repair: Callable[[bytes, int], None] = lambda log, last: None
             self._cut_of: Callable[[LogKey], int | None] = lambda key: None
             self._forget_also: list[Callable[[], None]] = []
-            self.fold = Fold(self.db, self.logs, self.catalog, self.clocks, self.cuts)
-            self.erasures = Erasures(self.db, self.logs, self.cuts)
+            self.fold = Fold(self.db, self.logs, self.catalog, self.clocks, self.cuts, self.moves)
+            self.erasures = Erasures(self.db, self.logs, self.cuts, self.moves)
             parts = (self.db, self.logs, self.catalog, self.clocks, self.cuts, self.fold)
             self.erasing = Erasing(*parts, self.erasures)
             self.scrubber = Scrubber(self.db)
+            self.author = Author(self.db, self.logs, environment, public_key, keyring=keyring)
+            self._repair = Repair(self.db, self.logs, self.moves, self.erasures, self.author)
             self._seen = self.db.data_version()
             self._forget()
-            self._identities = Identities(self.db, self.logs, environment, public_key, keyring=keyring)
-            self.side = self._identities.side
-            self._identity = self._identities.current()
             self._file = environment.disk.identity(path)
             self.scrubber.scrub()
         except BaseException:
@@ -142,12 +146,13 @@ class Replica:
 
     def _forget(self) -> None:
         """Drop what was cached: it may not be what the file says."""
-        for part in (self.logs, self.catalog, self.clocks, self.cuts, self.erasures, self.scrubber):
+        for part in (self.logs, self.catalog, self.clocks, self.cuts, self.moves):
             part.forget()
+        for other in (self.erasures, self.scrubber, self.author):
+            other.forget()
         self.fold.forget_all()
         for forget in self._forget_also:
             forget()
-        self._own_logs: dict[str, Log] = {}
         row = self.db.execute("SELECT n, time FROM transactions ORDER BY n DESC LIMIT 1").fetchone()
         self._last = row or (0, 0)
 
@@ -161,12 +166,12 @@ class Replica:
     def append(self, scope: str, items: Sequence[tuple[Kind, Payload]]) -> Written:
         """Write own events into the log of a scope; inside the caller's transaction."""
         assert self.db.in_transaction, "append is part of a transaction"
-        log = self._own_log(scope)
+        log = self.author.own_log(scope)
         n = self._last[0] + 1
         opening = self._opening_note(log, n)
         events: list[Event] = []
         for kind, payload in [*opening, *items]:
-            events.append(Event(int(kind), self._tick(events), encode(payload)))
+            events.append(Event(int(kind), self.author.tick(events[-1].hlc if events else -1), encode(payload)))
         first = self._append(log, events, n)
         said = [payload for _, payload in [*opening, *items]]
         arrivals = [Arrival(first + offset, *pair) for offset, pair in enumerate(zip(events, said, strict=True))]
@@ -175,11 +180,8 @@ class Replica:
 
     def _opening_note(self, log: Log, n: int) -> list[tuple[Kind, Payload]]:
         """What a new log begins with where the device already holds others of its scope."""
-        held = self._held_in(self.logs.key_of(log.position(1)).scope) if not log.seq else []
+        held = held_in(self.logs, self.logs.key_of(log.position(1)).scope) if not log.seq else []
         return [(Kind.FRONTIER, Frontier(n, FOLD_VERSION, held, None))] if held else []
-
-    def _held_in(self, scope: str) -> list[list[object]]:
-        return [[log.id, log.seq] for log in self.logs.held(scope=scope)]
 
     def receive(self, incoming: Iterable[Frame], *, events_max: int = MERGE_EVENTS) -> Iterator[Written]:
         """Take in what another device holds; one transaction (and one result) per ``events_max`` events."""
@@ -208,55 +210,67 @@ class Replica:
         refused: dict[bytes, PeerError] = {}
         with self.transaction():
             n = self._last[0] + 1
-            own = {log.id: log.seq for log in self.logs.own}
+            self._repair.begin()
             arrivals = take_in_all(batch, lambda frame: self._take_in(frame, n), refused)
-            if any(log.id in refused or log.seq != own[log.id] for log in self.logs.own):
-                self.renounce()
-            if not arrivals:
+            self.author.look_for_other_lives({arrival.position >> LOG_SHIFT for arrival in arrivals}, refused)
+            self._repair.settle(n, {frame.key.id for frame in batch})
+            arrivals = self._as_repaired(n, arrivals)
+            done = tuple(self._repair.done)
+            if not arrivals and not done:
                 return Written([], n, [], refused)
-            return self._finish(n, arrivals + self._notes(n, arrivals))._replace(refused=refused)
+            return self._finish(n, arrivals + self._notes(n, arrivals))._replace(refused=refused, repaired=done)
 
     def _take_in(self, frame: Frame, n: int) -> list[Arrival]:
+        if self.moves.path(frame.key.id, frame.last, frame.head):
+            return []
         log = self.logs.by_id.get(frame.key.id)
         if log is None or not log.seq:  # a log that was only referred to is as new as one never heard of
             self.cuts.note(frame.key.id, n, self._cut_of(frame.key))
-        return [Arrival(*placed) for placed in self.logs.receive(frame, n, self.erasures.admit)]
+        try:
+            return [Arrival(*placed) for placed in self.logs.receive(frame, n, self._admit)]
+        except (Forked, BrokenChain) as error:
+            self._repair.part(frame, n, error)
+        return self._take_in(frame, n)
 
-    def renounce(self) -> None:
-        """Another life of this device wrote into its log: what is written from now on belongs to a new incarnation."""
-        self.db.execute("DELETE FROM identity WHERE name = 'incarnation'")
-        self._identity = None
-        self._own_logs.clear()
+    def _admit(self, position: int, event: Stored) -> bool:
+        self.moves.observe(position, event)
+        return self.erasures.admit(position, event)
+
+    def _as_repaired(self, n: int, arrivals: list[Arrival]) -> list[Arrival]:
+        """Fold anew what was derived from branches that are void now; what arrived in this transaction, after all."""
+        if self._repair.stale:
+            rebuilding.refold_all(self.db, self.logs, self.fold, self.cuts, self.erasures, self._forget)
+            self.scrubber.mark(n)
+        for done in self._repair.done:
+            self._tell_of_repair(done.log, done.first - 1)
+        if self._repair.stale or self._repair.done:
+            arrivals = rebuilding.arrivals_of(n, self.logs)
+            for position, event, _ in arrivals:
+                self.erasures.observe(position, event)
+            self.erasures.look_again_at_all()
+        return arrivals
 
     def _is_new(self, frame: Frame) -> bool:
         log = self.logs.by_id.get(frame.key.id)
-        if log is None or log.seq < frame.last or self.logs.head_at(log, frame.last) != frame.head:
+        if self.moves.path(frame.key.id, frame.last, frame.head):
+            return False
+        if log is None or not self.logs.has(log, frame):
             return True
         lacking = self.logs.restorable(log, frame.first, frame.events, frame.cover)
         return any(not self.erasures.forbids(position, event) for position, event, _ in lacking)
 
     def _notes(self, n: int, arrivals: Sequence[Arrival]) -> list[Arrival]:
-        """Frontier notes for what a merge brought: one in the own log of each scope; none about notes alone."""
-        note = Kind.FRONTIER
-        told = {a.position >> LOG_SHIFT for a in arrivals if isinstance(a.event, Erased) or a.event.kind != note}
-        worth = {key.scope for no in told if (key := self.logs.by_no[no].key)}
-        changed: dict[str, dict[bytes, int]] = {}
-        for log in (self.logs.by_no[no] for no in {arrival.position >> LOG_SHIFT for arrival in arrivals}):
-            if log.key is not None:
-                changed.setdefault(log.key.scope, {})[log.id] = log.seq
+        """Frontier notes for what a merge brought: one in the own log of each scope."""
         notes = []
-        for scope in sorted(worth):
-            own = self._own_log(scope)
-            pairs = [[log, seq] for log, seq in sorted(changed[scope].items())] if own.seq else self._held_in(scope)
-            event = Event(int(Kind.FRONTIER), self._tick([]), encode(Frontier(n, FOLD_VERSION, pairs, None)))
+        for scope, changed in news(self.logs, arrivals).items():
+            own = self.author.own_log(scope)
+            entries = changed if own.seq else held_in(self.logs, scope)
+            event = Event(int(Kind.FRONTIER), self.author.tick(), encode(Frontier(n, FOLD_VERSION, entries, None)))
             notes.append(Arrival(self._append(own, [event], n), event))
         return notes
 
     def _append(self, log: Log, events: Sequence[Event], n: int) -> int:
-        seed = self.identity.private
-        first = self.logs.append(
-            log, events, n, self.environment.randomness, lambda words: sign(seed, labels.HEAD, words)
-        )
+        first = self.logs.append(log, events, n, self.author.randomness, self.author.sign)
         for position, event in enumerate(events, first):
             self.erasures.observe(position, event)
         return first
@@ -281,13 +295,6 @@ class Replica:
             self._retime()
         return Written([arrival.position for arrival in arrivals], n, changes)
 
-    def _tick(self, earlier: Sequence[Event]) -> int:
-        """The next value of the hybrid clock: never behind what was seen, never dragged by a clock far ahead."""
-        now = self.environment.clock.now()
-        seen = [other.clock for other in self.logs.by_no.values() if other.clock <= now + TIE_WINDOW]
-        seen += [event.hlc for event in earlier[-1:]]
-        return max(now, max(seen, default=-1) + 1)
-
     def now(self) -> int:
         """The present: the clock, but never before the last event that this device wrote (unless far ahead)."""
         now = self.environment.clock.now()
@@ -296,29 +303,18 @@ class Replica:
                 now = log.clock
         return now
 
-    def _own_log(self, scope: str) -> Log:
-        """The log this device writes a scope's events into; a new incarnation is opened where one is due."""
-        log = self._own_logs.get(scope)
-        if log is None:
-            if self._identity is None:
-                self._identity = self._identities.current() or self._identities.begin()
-                self.logs.forget()
-            log = self._own_logs[scope] = self.logs.introduce(self._identity.log_key(scope), own=True)
-        return log
-
     @property
     def device(self) -> bytes | None:
         """The key of this device; None before it has written anything."""
-        return None if self._identity is None else self._identity.device
+        return None if self.author.identity is None else self.author.identity.device
 
     @property
     def identity(self) -> Identity:
         """Who this device is; a new incarnation is opened where one is due."""
-        if self._identity is None:
+        if self.author.identity is None:
             with self.transaction():
-                self._own_log("vault")
-        assert self._identity is not None
-        return self._identity
+                return self.author.introduced()
+        return self.author.identity
 
     # -- erasures -----------------------------------------------------------------------------------
 
@@ -347,8 +343,7 @@ class Replica:
         """What a peer that holds ``known`` lacks; the high-water mark is written before anything leaves."""
         self.check_committed()
         self.refresh()
-        if self._identity is not None:
-            self._identities.mark_published(self._identity)
+        self.author.mark_published()
         return frames(self.logs, known, scopes, logs)
 
     def check_committed(self) -> None:
@@ -366,6 +361,10 @@ class Replica:
         """Let somebody who caches what the file says drop it whenever the replica does."""
         self._forget_also.append(forget)
 
+    def tell_of_repairs(self, told: Callable[[bytes, int], None]) -> None:
+        """Who wants to know which log went back to which place."""
+        self._tell_of_repair = told
+
     def govern(self, cut_of: Callable[[LogKey], int | None]) -> None:
         """Ask the vault where a log stops to count (None: it does not)."""
         self._cut_of = cut_of
@@ -381,7 +380,10 @@ class Replica:
                     least = min(log.seq if cut is None else cut for cut in (before, after))
                     positions += [log.position(seq) for seq in range(least + 1, log.seq + 1)]
         self.erasures.look_again(positions)
-        return self._finish(n, [], recheck=positions) if positions else None
+        self._repair.begin()
+        self._repair.settle(n, ())
+        arrivals = self._as_repaired(n, [])
+        return self._finish(n, arrivals, recheck=positions) if positions else None
 
     # -- clocks and rebuilding ------------------------------------------------------------------------
 

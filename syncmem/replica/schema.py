@@ -1,8 +1,8 @@
 """The tables of a replica, and how older files become current ones.
 
 Rules: one migration is one transaction, version stamp included; a newer file is refused and not
-changed; ``logs``, ``runs``, ``blocks`` and ``transactions`` are the truth, all other tables can be dropped and
-folded again.  Times are microseconds since 1970 UTC; ``-2**62`` and ``2**62`` stand for unbounded.
+changed; ``logs``, ``runs``, ``blocks``, ``moves`` and ``transactions`` are the truth, all other tables can be
+dropped and folded again.  Times are microseconds since 1970 UTC; ``-2**62`` and ``2**62`` stand for unbounded.
 
 =================  =======================================================================================
 ``logs``           one row a log: its id, device key, incarnation, scope, last place, chain head and its signature
@@ -10,6 +10,7 @@ folded again.  Times are microseconds since 1970 UTC; ``-2**62`` and ``2**62`` s
 ``runs``           consecutive events of one log that arrived together; ``position = log << 40 | place``
 ``blocks``         of each block of 256 events: the salt tree, and the chain value before it
 ``erased``         positions of events of which only the header hash is held, in the order in which they were erased
+``moves``          which branches of forked logs are void, and where what stood in them stands now
 ``transactions``   this device's transaction time: number, wall clock, the same corrected, slots touched
 ``eras``           transactions at which the clock had gone back; between them time only rises
 ``identity``       who this device is
@@ -60,6 +61,9 @@ CREATE TABLE signatures (log INTEGER, seq INTEGER, signature BLOB NOT NULL, PRIM
 CREATE TABLE runs (position INTEGER PRIMARY KEY, count INTEGER NOT NULL, tx INTEGER NOT NULL, body BLOB NOT NULL);
 CREATE TABLE blocks (
     log INTEGER, block INTEGER, cover BLOB NOT NULL, opening BLOB NOT NULL, PRIMARY KEY (log, block)) WITHOUT ROWID;
+CREATE TABLE moves (
+    position INTEGER PRIMARY KEY, log BLOB NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL,
+    acts INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE transactions (
     n INTEGER PRIMARY KEY, wall INTEGER NOT NULL, time INTEGER NOT NULL,
     fold_version INTEGER NOT NULL, touched BLOB NOT NULL);
@@ -94,8 +98,8 @@ CREATE TABLE predicates (
     predicate TEXT, scope TEXT, settings TEXT NOT NULL, claim INTEGER NOT NULL, PRIMARY KEY (predicate, scope)
 ) WITHOUT ROWID;
 CREATE TABLE clock_notes (
-    position INTEGER PRIMARY KEY, log INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
-    offset INTEGER NOT NULL, stands INTEGER NOT NULL DEFAULT 0);
+    position INTEGER, log INTEGER, first INTEGER, last INTEGER NOT NULL, offset INTEGER NOT NULL,
+    stands INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (position, log, first)) WITHOUT ROWID;
 CREATE TABLE sources (
     id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT, name TEXT, uses INTEGER NOT NULL DEFAULT 0);
 CREATE UNIQUE INDEX sources_pair ON sources (coalesce(kind, ''), coalesce(name, ''));
@@ -110,7 +114,8 @@ CREATE TABLE erasures (
 CREATE INDEX erasures_position ON erasures (position);
 CREATE INDEX erasures_to_do ON erasures (position) WHERE applied = 0;
 CREATE TABLE sightings (
-    about INTEGER, log INTEGER, last INTEGER, place INTEGER NOT NULL, PRIMARY KEY (about, log, last)) WITHOUT ROWID;
+    about INTEGER, log INTEGER, last INTEGER, place INTEGER NOT NULL, head BLOB NOT NULL,
+    PRIMARY KEY (about, log, last, head)) WITHOUT ROWID;
 CREATE TABLE mentions (entity TEXT, position INTEGER, PRIMARY KEY (entity, position)) WITHOUT ROWID;
 CREATE TABLE chores (name TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID;
 """

@@ -33,8 +33,9 @@ from syncmem.model.value import NONE, decode, from_stored
 from syncmem.replica.catalog import Slot
 from syncmem.replica.logs import SEQ_MASK
 from syncmem.replica.rectangles import Rectangle
+from syncmem.replica.repair import Repaired
 from syncmem.replica.replica import Replica
-from syncmem.results import Belief, Change, Grade, HistoryEntry, Source
+from syncmem.results import Belief, Change, Grade, HistoryEntry, RepairedLog, Source
 
 _VERBS: Final = {
     Kind.CLAIM: "remember",
@@ -48,6 +49,7 @@ _VERBS: Final = {
     Kind.CLOCK_NOTE: "clock_note",
     Kind.FRONTIER: "frontier",
     Kind.ERASE: "erase",
+    Kind.MOVED: "moved",
 }
 _STATUS: Final = (
     (UNDONE, "undone"),
@@ -111,6 +113,12 @@ class Telling:
             raise NotFound(f"event {event_id} was erased; nothing of it is left, name another one")
         return held[0]
 
+    def repair(self, done: Repaired) -> RepairedLog:
+        """A repaired log in public names."""
+        log = self._replica.logs.by_id[done.log]
+        moved_to = None if done.moved_to is None else done.moved_to[:LOG_PREFIX_BYTES].hex()
+        return RepairedLog(log.name, self.device_id(log.device), done.first, done.events, moved_to)
+
     @staticmethod
     def device_id(device: bytes) -> str:
         """The public name of a device: the start of its key."""
@@ -164,7 +172,7 @@ class Telling:
             known=n,
             status=self.status(position, payload),
             effect="" if slot is None else self._effect(slot, n),
-            names=tuple(str(ref) for ref in _named(payload)),
+            names=tuple(str(self._replica.logs.meant(ref)) for ref in _named(payload)),
         )
 
     def _said(self, position: int, event: Event, payload: Any) -> dict[str, Any]:

@@ -57,21 +57,30 @@ def rotation(roster: Roster, seed: bytes, scope: str, time: int, randomness: Ran
         raise InvalidInput(f"this device has no key of the scope {scope!r}; rotate it on a device that has")
     subject = ours[-1].subject if ours else randomness(SECRET_BYTES)
     key = EpochKey(roster.vault, scope, b"", randomness(SECRET_BYTES), subject)
-    given = [member for member in roster.members if member.live and member.device in has][:WRAPS_MAX]
+    having = [member for member in roster.members if member.live and member.device in has]
+    given = sorted(having, key=lambda member: member.device != signer)[:WRAPS_MAX]  # then the most senior first
     wraps = sorted((member.device, _wrapped(roster, key, member.device, member.transport)) for member in given)
     body = Epoch(scope, wraps, key.key_mark, key.subject_mark)
     return _say(roster, seed, time, StatementKind.EPOCH, body)
 
 
-def admission(roster: Roster, seed: bytes, member: Member, scopes: Iterable[str], time: int, keys: Keys) -> Statement:
-    """A new member, with the current keys of some scopes."""
+def admission(
+    roster: Roster, seed: bytes, member: Member, scopes: Iterable[str], time: int, keys: Keys, *, stale: bool = False
+) -> Statement:
+    """A new member, with the current keys of some scopes; ``stale``: or the newest that the signer has."""
     known = roster.member(member.device)
     if known is not None and (known.live or known.revoked):
         raise InvalidInput(f"the device {member.name!r} is or was a member; it must make a new key to come back")
-    if sum(standing.live for standing in roster.members) >= MEMBERS_MAX:
+    if not _is_paper(roster, seed) and sum(standing.live for standing in roster.members) >= MEMBERS_MAX:
         raise InvalidInput(f"a vault has at most {MEMBERS_MAX} devices; revoke one that is not used")
-    grants = _grants(roster, member.device, member.transport, scopes, keys)
+    grants = _grants(roster, member.device, member.transport, scopes, keys, stale=stale)
     return _say(roster, seed, time, StatementKind.ADD, Add(member, grants))
+
+
+def _is_paper(roster: Roster, seed: bytes) -> bool:
+    """Whether the recovery phrase speaks: nobody keeps it out by filling the vault."""
+    signer = roster.member(public_key(seed))
+    return signer is not None and signer.paper
 
 
 def grant(roster: Roster, seed: bytes, device: bytes, scopes: Iterable[str], time: int, keys: Keys) -> Statement:
@@ -83,10 +92,14 @@ def grant(roster: Roster, seed: bytes, device: bytes, scopes: Iterable[str], tim
     return _say(roster, seed, time, StatementKind.GRANT, Granted(device, grants))
 
 
-def _grants(roster: Roster, device: bytes, transport: bytes, scopes: Iterable[str], keys: Keys) -> list[Grant]:
+def _grants(
+    roster: Roster, device: bytes, transport: bytes, scopes: Iterable[str], keys: Keys, *, stale: bool = False
+) -> list[Grant]:
     grants = []
     for scope in dict.fromkeys(scopes):
         epoch = roster.current_epoch(scope)
+        if stale and (epoch is None or epoch.id not in keys):
+            epoch = next((held for held in reversed(roster.epochs(scope)) if held.id in keys), None)
         if epoch is None or epoch.id not in keys:
             raise InvalidInput(f"this device has no current key of the scope {scope!r}; sync, then try again")
         grants.append(Grant(scope, epoch.id, _wrapped(roster, keys[epoch.id], device, transport)))

@@ -132,13 +132,17 @@ class Roster:
         if self.is_live(device):
             return None
         adopted = [s for s in self._resolution.counting if isinstance(s.body, Adopt) and s.body.log == log]
+        if (
+            self._resolution.seniority(device) is None
+        ):  # a stranger, or an accomplice: whoever removes it adopts nothing
+            return max(map(_adopted, adopted), default=0)
         cuts = []
         for revocation in self._resolution.revocations:
             body = revocation.body
             if isinstance(body, Revoke) and body.device == device:
                 later = [s for s in adopted if self._graph.knew(s.id, revocation.id)]
                 cuts.append(max([_place(body, log), *map(_adopted, later)]))
-        return min(cuts, default=max(map(_adopted, adopted), default=0))
+        return min(cuts)
 
     # -- epochs -------------------------------------------------------------------------------------
 

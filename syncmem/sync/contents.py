@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from enum import IntEnum
 from typing import Final, NamedTuple
 
@@ -55,6 +55,10 @@ class Contents(NamedTuple):
     def events(self) -> int:
         """How many events it holds, erased ones included."""
         return sum(stretch.last - stretch.first + 1 for stretch in self.logs)
+
+    def without(self, logs: Set[bytes]) -> Contents:
+        """The same, of other logs alone."""
+        return self._replace(logs=[stretch for stretch in self.logs if stretch.log not in logs])
 
     def added_to(self, held: dict[bytes, int]) -> None:
         """Add to what is held (log id -> last place, statement id -> 0); a log only as far as there is no gap."""

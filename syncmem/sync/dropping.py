@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from syncmem import labels
-from syncmem.seal.keys import public_key, sign
+from syncmem.seal.keys import SEED_BYTES, derive, public_key, sign
 from syncmem.sync.contents import BlobState
 from syncmem.sync.ledger import Ledger
 from syncmem.sync.mailboxes import Known
@@ -29,6 +29,11 @@ class Fetch:
     """The question for blobs that were listed."""
 
     names: Sequence[BlobName]
+
+
+def drop_seed(device_seed: bytes, mailbox: bytes) -> bytes:
+    """The seed of a device's drop key at one mailbox: it tells nobody there which device it is."""
+    return derive(device_seed, labels.DROP + mailbox, SEED_BYTES)
 
 
 Dropping: TypeAlias = Generator[Drop | Fetch, Any, None]

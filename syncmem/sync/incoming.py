@@ -15,6 +15,7 @@ from typing import Final
 from syncmem.errors import BrokenChain, Forked, NotCanonical, PeerError, Unreadable
 from syncmem.model.event import LogKey
 from syncmem.model.frame import Frame, payload_bytes
+from syncmem.replica.catalog import VAULT
 from syncmem.replica.replica import Written
 from syncmem.seal.envelope import EpochKey, unseal
 from syncmem.seal.graph import STATEMENTS_MAX
@@ -77,6 +78,11 @@ class Incoming:
         """A number that grows with what is known here: while it is the same, what is held waits still."""
         events = sum(log.seq for log in self._replica.logs.held(scope=self._key.scope))
         return events + len(self._vault.roster.ids)
+
+    def wants(self) -> list[tuple[bytes, int]]:
+        """What is to be asked for: what follows a place of a log, and statements that others build on (place 0)."""
+        missing = self._vault.roster.missing if self._key.scope == VAULT else ()
+        return sorted([*self.lacking.items(), *((id, 0) for id in missing)])
 
     # -- opening ------------------------------------------------------------------------------------
 
@@ -144,7 +150,10 @@ class Incoming:
         """Take in some frames of what was admitted; why those of some logs were not is kept for :meth:`settle`."""
         written = self._replica.take_in(frames)
         self._note(written)
-        self._refused |= {} if written is None else written.refused
+        if written is not None:
+            self._refused |= written.refused
+            for log, first in ((done.log, done.first) for done in written.repaired if done.log in self._refused):
+                self._refused[log] = BrokenChain("the log was forked and is repaired; sync again", first - 1)
 
     def settle(self, known: Known, blobs: Sequence[Opened]) -> None:
         """Note each blob, all of whose frames were tried, as taken, held or refused. Inside a write transaction."""
@@ -175,7 +184,9 @@ class Incoming:
         if refused is not None:
             self.refuse(known, opened.name, refused)
         else:
-            self._ledger.take(known.no, opened.name, opened.contents)
+            forked = {log for log, error in self._refused.items() if isinstance(error, Forked)}
+            reason = str(errors[0]) if errors else None
+            self._ledger.take(known.no, opened.name, opened.contents.without(forked), reason=reason)
             for offer in opened.offers:
                 self._ledger.offered(known.no, offer)
         if opened.blob.state is not None:
@@ -191,8 +202,8 @@ class Incoming:
                 continue
             if not isinstance(error, BrokenChain) or error.missing_after is None:
                 errors.append(error)
-            elif held is None or held.seq < frame.last:
-                self.lacking[frame.key.id] = 0 if held is None else held.seq
+            elif held is None or not self._replica.logs.has(held, frame):
+                self.lacking[frame.key.id] = 0 if held is None else min(held.seq, error.missing_after)
                 return error, errors
         return None, errors
 

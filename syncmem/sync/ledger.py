@@ -28,9 +28,13 @@ class Ledger(Mailboxes):
         row = self._db.execute(sql, (no, name.stream, name.counter)).fetchone()
         return BlobState(row[0]) if row and row[1] == name.digest else None
 
-    def take(self, no: int, name: BlobName, contents: Contents) -> None:
-        """A blob is there, and this is what it holds; of an own one, its bytes are not needed any more."""
-        self.put(no, name, BlobState.DUE if self._holds_erased(contents) else BlobState.TAKEN, contents)
+    def take(self, no: int, name: BlobName, contents: Contents, *, reason: str | None = None) -> None:
+        """A blob is there, and this is what it holds; of an own one, its bytes are not needed any more.
+
+        ``reason``: why some of it does not fit what is held; see :meth:`doubt`.
+        """
+        state = BlobState.DUE if self._holds_erased(contents) else BlobState.TAKEN
+        self.put(no, name, state, contents, reason=reason)
         self.hold(no, contents)
         for places in contents.replaced:
             self._replace(no, places)
@@ -111,6 +115,20 @@ class Ledger(Mailboxes):
     def forget_waiting(self, no: int) -> None:
         """Another life of this device writes the same stream: what waits is made anew in another."""
         self._db.execute("DELETE FROM blobs WHERE mailbox = ? AND blob IS NOT NULL", (no,))
+
+    def doubt(self, log: bytes, last: int) -> None:
+        """A branch of a log is void: no mailbox surely holds it beyond a place, and what did not fit is read again."""
+        self._db.execute("UPDATE holdings SET seq = min(seq, ?) WHERE what = ?", (last, log))
+        self._db.execute("DELETE FROM blobs WHERE blob IS NOT NULL")  # what waits is made anew
+        sql = (
+            "SELECT mailbox, stream, min(counter) FROM blobs WHERE state IN (?, ?) AND reason IS NOT NULL GROUP BY 1, 2"
+        )
+        taken = (int(BlobState.TAKEN), int(BlobState.DUE))
+        for no, stream, counter in self._db.execute(sql, taken).fetchall():
+            sql = "UPDATE streams SET cursor = min(cursor, ?) WHERE mailbox = ? AND stream = ?"
+            self._db.execute(sql, (counter - 1, no, stream))
+        sql = "UPDATE blobs SET state = ? WHERE state IN (?, ?) AND reason IS NOT NULL"
+        self._db.execute(sql, (int(BlobState.HELD), *taken))
 
     # -- what was replaced ---------------------------------------------------------------------------
 

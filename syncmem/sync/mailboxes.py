@@ -201,6 +201,7 @@ class Mailboxes:
         return found
 
     def lose(self, no: int, log: bytes, after: int) -> None:
-        """Somebody cannot find a log's events there: what follows ``after`` is sent again."""
+        """Somebody cannot find a log's events there, or a statement: what follows ``after`` is sent again."""
         sql = "UPDATE holdings SET seq = min(seq, ?) WHERE mailbox = ? AND what = ?"
         self._db.execute(sql, (after, no, log))
+        self._db.execute("DELETE FROM holdings WHERE mailbox = ? AND what = ? AND seq = 0", (no, log))

@@ -49,6 +49,11 @@ class Code:
         data = pack([_FORMAT, self.secret, self.address])
         return PREFIX + base64.b32encode(data + sha256(data).digest()[:_CHECK_BYTES]).decode().rstrip("=")
 
+    @property
+    def place(self) -> bytes:
+        """The secret of the meeting place (32 bytes)."""
+        return derive(self.secret + bytes(SECRET_BYTES), labels.INVITATION, 32)
+
     @classmethod
     def parse(cls, text: str) -> Code:
         """The code of a text that was typed, pasted or scanned; case, spaces and line ends do not matter.
@@ -84,8 +89,7 @@ class Meeting:
     """The meeting place of one code, seen from either side."""
 
     def __init__(self, code: Code, mailbox: Mailbox, randomness: Callable[[int], bytes]) -> None:
-        secret = derive(code.secret + bytes(SECRET_BYTES), labels.INVITATION, 32)
-        self._place = Place(place_key(secret), mailbox, randomness)
+        self._place = Place(place_key(code.place), mailbox, randomness)
 
     # -- the new device -----------------------------------------------------------------------------
 

@@ -6,12 +6,15 @@ sealed to that one besides.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from syncmem.codec import FRAME_BYTES_MAX
 from syncmem.errors import MailboxRefused, PeerError
 from syncmem.seal.envelope import EpochKey, seal, unseal
 from syncmem.wire.mailbox import Answer, Exchange, Listed, Mailbox, Outcome, Put, digest
+
+ANSWERS_MAX: Final = 256  # listings read of one place: half a million things; a mailbox may never end
 
 
 def place_key(secret: bytes) -> EpochKey:
@@ -45,7 +48,15 @@ class Place:
     def listed(self, stream: bytes | None = None) -> list[Listed]:
         """What lies here, in order; only that of one stream, if it is named."""
         wanted = None if stream is None else self.key.stream(stream)
-        return [entry for entry in self._exchange().listed if wanted in (None, entry.name.stream)]
+        found: list[Listed] = []
+        cursors: dict[bytes, int] = {}
+        for _ in range(ANSWERS_MAX):
+            answer = self._exchange(cursors=cursors)
+            found += [entry for entry in answer.listed if wanted in (None, entry.name.stream)]
+            cursors |= {entry.name.stream: entry.name.counter for entry in answer.listed}  # in order: the last one
+            if not answer.more:
+                break
+        return found
 
     def read(self, entry: Listed) -> bytes:
         """The content of something that was listed.
@@ -60,6 +71,6 @@ class Place:
             raise PeerError("the meeting place does not give what it lists; try again")
         return unseal(self.key, data)
 
-    def _exchange(self, *puts: Put) -> Answer:
-        question = Exchange(self.key.write_key, puts, {}, FRAME_BYTES_MAX)
+    def _exchange(self, *puts: Put, cursors: Mapping[bytes, int] | None = None) -> Answer:
+        question = Exchange(self.key.write_key, puts, cursors or {}, FRAME_BYTES_MAX)
         return self.mailbox.exchange(question, self.key.write_seed)

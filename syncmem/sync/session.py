@@ -24,6 +24,7 @@ from typing import Final, TypeAlias
 from syncmem.errors import PeerError
 from syncmem.replica.bundle import batches
 from syncmem.replica.rectangles import Change
+from syncmem.replica.repair import Repaired
 from syncmem.replica.replica import MERGE_EVENTS, Written
 from syncmem.sync.contents import BlobState, Contents
 from syncmem.sync.dropping import Dropper, Fetch, Writing
@@ -61,6 +62,7 @@ class Outcomes:
     refused: list[str] = field(default_factory=list)
     forked: bool = False  # another life of this device writes into the same stream
     reset: bool = False  # the mailbox was not the one it was
+    repaired: list[Repaired] = field(default_factory=list)  # branches of forked logs that are void since
 
 
 class Session:
@@ -101,6 +103,8 @@ class Session:
                 read_all = False
                 continue
             news = yield from self._read(answer)
+            if self.outcomes.forked:
+                return  # what is written goes into another stream from the next sync on
             read_all = not answer.more
             if not went and not news and (waiting or answer.more):
                 return  # nothing moves: the ledger tells what was refused and what is held
@@ -118,7 +122,7 @@ class Session:
     def _compose(self, *, everything: bool) -> None:
         """Write down what is to be sent. A mailbox never seen is read first."""
         if self._known.epoch is not None:
-            wants = sorted(self._in.lacking.items()) if everything else []
+            wants = self._in.wants() if everything else []
             self._out.compose(self._known, wants, everything=everything)
 
     # -- answers ------------------------------------------------------------------------------------
@@ -216,13 +220,15 @@ class Session:
             self._in.settle(self._known, members)
             self._count(self._in.written)
             self._in.written = []
-        self.outcomes.received += len(batch)
+            states = [self._ledger.state(self._known.no, opened.name) for opened in batch]
+        self.outcomes.received += states.count(BlobState.TAKEN)
 
     def _count(self, results: Sequence[Written]) -> None:
         """Note what was taken in and what it changed; of a flood only the beginning."""
         told = self.outcomes
         logs = self._out.replica.logs
         for written in results:
+            told.repaired += written.repaired
             told.events += sum(not logs.log_of(position).own for position in written.positions)
             room = CHANGES_MAX - len(told.changes)
             told.changes += written.changes[:room]

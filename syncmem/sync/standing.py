@@ -75,7 +75,8 @@ class Standings:
         replica, roster = self._syncer.replica, self._vault.roster
         members = [m for m in roster.members if m.live and not m.paper and scope in roster.scopes_of(m.device)]
         seen = {
-            m.device: self._holds_all(m.device, scope) or replica.erasures.seen_by(m.device, position) for m in members
+            m.device: self._holds_all(m.device, scope) or replica.erasures.confirmed_by(m.device, position)
+            for m in members
         }
         writer = roster.member(replica.logs.key_of(position).device)
         dirty = [m.address for m in self._mailboxes if m.scope == scope and m.erasing]

@@ -28,7 +28,7 @@ from syncmem.seal.roster import Roster, epoch_keys
 from syncmem.seal.statements import Statement
 from syncmem.sync import open_mailbox
 from syncmem.sync.driving import drive
-from syncmem.sync.dropping import Dropper
+from syncmem.sync.dropping import Dropper, drop_seed
 from syncmem.sync.incoming import Incoming
 from syncmem.sync.ledger import Ledger
 from syncmem.sync.mailboxes import Known
@@ -285,7 +285,7 @@ class Syncer:
     def _sync_scope(self, mailbox: Mailbox, address: str, key: EpochKey, *, farewell: bool = False) -> Synced:
         now = self._now
         with self._writing():
-            known = self.ledger.mailbox(address, key)
+            known, born = self.ledger.mailbox(address, key), self.replica.identity.incarnation
             if not farewell:
                 self.ledger.leave(known.no, left=False)
             self.ledger.unblock(known.no)
@@ -307,14 +307,15 @@ class Syncer:
                 self.ledger.failed(known.no, str(error))
             if session.outcomes.forked:
                 self.ledger.forget_waiting(known.no)
-                self.replica.renounce()
+                if self.replica.identity.incarnation == born:
+                    self.replica.author.renounce()
             self.reports.keep(key.scope, key.epoch, incoming.states, now)
             for scope in self.vault.scopes:
                 self.reports.verify(scope, now)
         return Synced(address, key.scope, session.outcomes, error)
 
     def _dropper(self, known: Known, key: EpochKey) -> Dropper:
-        seed = derive(self.vault.seed, labels.DROP + known.id, 32)
+        seed = drop_seed(self.vault.seed, known.id)
         roster = self.vault.roster
         having = [m for m in roster.members if m.live and not m.paper and key.scope in roster.scopes_of(m.device)]
         return Dropper(self.ledger, known, self._writing, write_key=key.write_key, seed=seed, alone=len(having) == 1)
@@ -346,7 +347,10 @@ class Syncer:
             self.ledger.note(known, reported=mark)
 
     def recover(self, phrase: str, address: str, name: str) -> None:
-        """Become a member by the recovery phrase: the paper member lets this device in."""
+        """Become a member by the recovery phrase: the paper member lets this device in.
+
+        It gives the newest keys that it has: who removed all other devices need not have given it his own.
+        """
         paper = paper_seed(phrase)
         mailbox = self.opener(address)
         try:
@@ -357,10 +361,13 @@ class Syncer:
             self.vault.add(statements)
             roster = self.vault.roster
             keys = epoch_keys(roster, paper, public_key(paper))
-            scopes = [scope for scope in roster.scopes if roster.current_epoch(scope)]
-            self.vault.add([building.admission(roster, paper, self.member(name), scopes, self._now, keys)])
+            scopes = {key.scope for key in keys.values()}
+            said = building.admission(roster, paper, self.member(name), scopes, self._now, keys, stale=True)
+            self.vault.add([said])
             for where in {address, *addresses}:
                 self.vault.add_address(where)
+                for key in self.vault.keys.values():  # if that is not the current one, what there is lies here even so
+                    self.ledger.mailbox(where, key)
 
     # -- below --------------------------------------------------------------------------------------
 

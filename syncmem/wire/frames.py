@@ -157,10 +157,19 @@ def _read_key(key: Any) -> LogKey:
 
 
 def _read_cover(nodes: Any) -> Cover:
-    cover = dict(_pairs(nodes, _NODES))
-    if not all(1 <= node <= _NODES for node in cover):
+    cover = dict(_pairs(nodes, BLOCK_EVENTS))
+    if not all(1 <= node <= _NODES for node in cover) or any(_has_node_above(cover, node) for node in cover):
         raise _refused("its salts are wrong")
     return cover
+
+
+def _has_node_above(cover: Cover, node: int) -> bool:
+    """Whether a node follows from another one: then it says nothing, or a lie."""
+    while node > 1:
+        node //= 2
+        if node in cover:
+            return True
+    return False
 
 
 def _pairs(listed: Any, most: int) -> list[tuple[int, bytes]]:

@@ -49,11 +49,11 @@ def test_a_definition_whose_settings_hold_bytes_stops_nothing() -> None:
 @pytest.mark.parametrize(
     "note",
     [
-        Frontier(3, 1, [[bytes(16), 2**64 - 1]], None),
-        Frontier(3, 1, [[bytes(16), -1]], None),
-        Frontier(3, 1, [[bytes(15), 1]], None),
-        Frontier(2**64 - 1, 1, [[bytes(16), 1]], None),
-        Frontier(3, -(2**63), [[bytes(16), 1]], None),
+        Frontier(3, 1, [[bytes(16), 2**64 - 1, bytes(8)]], None),
+        Frontier(3, 1, [[bytes(16), -1, bytes(8)]], None),
+        Frontier(3, 1, [[bytes(15), 1, bytes(8)]], None),
+        Frontier(2**64 - 1, 1, [[bytes(16), 1, bytes(8)]], None),
+        Frontier(3, -(2**63), [[bytes(16), 1, bytes(8)]], None),
     ],
 )
 def test_a_frontier_note_with_places_that_no_log_has_stops_nothing(note: Frontier) -> None:

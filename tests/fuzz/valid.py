@@ -13,6 +13,7 @@ from syncmem.model.event import ClockNote, Define, Erase, Frontier, Kind, LogKey
 from syncmem.model.event import Statement as Said
 from syncmem.model.event import encode as payload_bytes
 from syncmem.model.frame import Frame
+from syncmem.model.moved import Moved
 from syncmem.replica.bundle import write_bundle
 from syncmem.seal import bodies
 from syncmem.seal.bodies import StatementKind, new_member
@@ -62,7 +63,8 @@ PAYLOADS: Final[list[tuple[Kind, Payload]]] = [
     (Kind.UNDO, Undo([REF], 90, None, None, None)),
     (Kind.DEFINE, Define("city", {"cardinality": "single", "ttl": 5, "equality": "casefold"}, 90, *[None] * 4)),
     (Kind.CLOCK_NOTE, ClockNote(LOG.id, 1, 9, -77, 95, None, None, None)),
-    (Kind.FRONTIER, Frontier(3, 1, [[bytes(16), 9]], None)),
+    (Kind.FRONTIER, Frontier(3, 1, [[bytes(16), 9, bytes(8)]], None)),
+    (Kind.MOVED, Moved(bytes(16), 5, bytes(32), bytes(64), [bytes(32)], None)),
     (Kind.ERASE, Erase([bytes(16)], bytes(32), 90, None, None, None)),
 ]
 

@@ -86,11 +86,13 @@ class Reference:
         removals = [s for s in counting if isinstance(s.body, Revoke) and s.body.device == device]
         if self.is_live(device, self.all):
             return None
+        if not self.adds(device, counting):
+            return max((s.body.seq for s in adoptions), default=0)
         cuts = []
         for removal in removals:
             named = {name: seq for name, seq, _ in removal.body.cut}.get(log, 0)
             cuts.append(max([named, *(s.body.seq for s in adoptions if removal in self.past(s))]))
-        return min(cuts, default=max((s.body.seq for s in adoptions), default=0))
+        return min(cuts)
 
     @cached_property
     def given(self) -> dict[str, set[tuple[Statement, bytes, bytes]]]:

@@ -367,6 +367,20 @@ def test_a_cut_that_names_what_nobody_ever_saw_cuts_where_it_says_and_is_lowered
     assert cast.roster().cut(cast.key("tablet"), LOG) == 4
 
 
+def test_whoever_removes_an_accomplice_makes_nothing_believed_that_it_wrote() -> None:
+    """The phone has not heard of the tablet's removal: to it the accomplice is a member, cut at what it has seen."""
+    cast = Cast("phone", "tablet")
+    cast.revoke("laptop", "tablet")
+    cast.admit("tablet", "accomplice")
+    cast.meet("phone", "tablet", "accomplice")
+    cast.revoke("phone", "accomplice", [(LOG, 50, HEAD)])
+    assert cast.roster("phone").cut(cast.key("accomplice"), LOG) == 50
+    assert cast.roster().cut(cast.key("accomplice"), LOG) == 0
+    cast.meet()
+    cast.adopt("phone", LOG, 3)
+    assert cast.roster().cut(cast.key("accomplice"), LOG) == 3, "who wants it says so"
+
+
 # -- floods -------------------------------------------------------------------------------------------
 
 
@@ -390,6 +404,27 @@ def test_a_crowd_that_a_member_let_in_does_not_stop_its_removal() -> None:
     assert isinstance(current.body, Epoch)
     assert len(current.body.wraps) == WRAPS_MAX
     assert {current.id} <= cast.all_keys("phone").keys() & cast.all_keys("paper").keys()
+
+
+def test_a_vault_that_a_thief_has_filled_is_brought_back_by_the_phrase() -> None:
+    """The new device comes after the whole crowd, and has the key that it makes even so."""
+    cast = Cast("thief")
+    cast.revoke("thief", "laptop")
+    before = cast.roster("thief")
+    epoch = before.current_epoch(VAULT)
+    assert epoch is not None
+    for number in range(MEMBERS_MAX + 10):
+        member = new_member(cast.seed(f"crowd {number}"), "crowd")
+        body = Add(member, [Grant(VAULT, epoch.id, bytes(112))])
+        said = write_statement(StatementKind.ADD, before.vault, before.heads, cast.seed("thief"), 0, body)
+        cast.say("thief", said)
+    cast.say("paper", *cast.heard["thief"].values())
+    cast.admit("paper", "new")
+    cast.revoke("new", "thief")
+    current = cast.roster().current_epoch(VAULT)
+    assert current is not None
+    assert current.id in cast.keys("new")
+    assert current.id not in cast.all_keys("thief")
 
 
 def test_more_heads_than_can_be_named_hide_nobodys_word() -> None:

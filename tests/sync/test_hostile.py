@@ -9,16 +9,17 @@ import pytest
 from syncmem import Memory
 from syncmem.errors import Revoked
 from syncmem.model.event import LogKey
-from syncmem.seal.bodies import Name, StatementKind
-from syncmem.seal.envelope import seal
+from syncmem.seal.bodies import Epoch, Name, Revoke, StatementKind
+from syncmem.seal.envelope import EpochKey, seal
 from syncmem.seal.graph import STATEMENTS_MAX
+from syncmem.seal.keys import transport_key, wrap, wrap_context
 from syncmem.seal.statements import write_statement
 from syncmem.sync.in_memory import InMemoryServer
 from syncmem.sync.place import Place
 from syncmem.sync.recovery import leave_for_paper, recovery_key
 from syncmem.wire.blob import Blob, Item, ItemKind, write_blob
 from syncmem.wire.frames import frame_bytes
-from syncmem.wire.mailbox import Exchange, Put
+from syncmem.wire.mailbox import LISTED_MAX, PUTS_MAX, Exchange, Put
 from tests.sync.group import Group
 
 
@@ -70,6 +71,64 @@ def test_rubbish_left_for_the_recovery_phrase_does_not_keep_it_from_working(tmp_
     assert back.believe("ana", "city").value == "Lisbon"
     back.close()
     group.close()
+
+
+def test_more_rubbish_than_one_answer_lists_does_not_hide_what_was_left_for_the_phrase(tmp_path: Path) -> None:
+    """Whoever was a member knows the place; it fills a stream that stands before that of any device."""
+    server = InMemoryServer()
+    group = Group(tmp_path, "memory:", server.mailbox)
+    laptop = group.found()
+    laptop.remember("ana", "city", "Lisbon")
+    group.sync("laptop")
+    key = recovery_key(laptop._syncer.vault.roster)
+    assert key is not None
+    for first in range(1, LISTED_MAX + 2, PUTS_MAX):
+        puts = [Put(bytes(8), counter, b"rubbish") for counter in range(first, first + PUTS_MAX)]
+        server.mailbox().exchange(Exchange(key.write_key, puts, {}, 0), key.write_seed)
+    back = Memory.recover(tmp_path / "new.db", group.phrase, "memory:", environment=group.environment("new"))
+    back.sync()
+    assert back.believe("ana", "city").value == "Lisbon"
+    back.close()
+    group.close()
+
+
+@pytest.mark.parametrize("rotates", [True, False], ids=["rotates", "leaves it to others"])
+def test_a_thief_that_keeps_its_key_from_the_phrase_does_not_keep_it_from_working(
+    tmp_path: Path, rotates: bool
+) -> None:
+    """It removes the other device; the phrase brings back all that was said before it changed the key."""
+    server = InMemoryServer()
+    group = Group(tmp_path, "memory:", server.mailbox)
+    laptop, thief = group.found(), group.pair("thief")
+    laptop.remember("ana", "city", "Lisbon")
+    group.settle()
+    vault = thief._syncer.vault
+    logs = thief._replica.logs.held(device=laptop._syncer.vault.device)
+    against = Revoke(laptop._syncer.vault.device, [(log.id, log.seq, log.head) for log in logs], False, None)
+    said = [(StatementKind.REVOKE, against), (StatementKind.EPOCH, for_itself(thief))][: 1 + rotates]
+    with thief._syncer._writing():
+        for kind, body in said:
+            vault.add([write_statement(kind, vault.roster.vault, vault.roster.heads, vault.seed, 0, body)])
+        thief._syncer._tell_paper(server.mailbox(), "memory:")
+    back = Memory.recover(
+        tmp_path / "new.db", group.phrase, "memory:", name="new", environment=group.environment("new")
+    )
+    back.sync()
+    assert back.believe("ana", "city").value == "Lisbon"
+    back.revoke("thief")
+    back.sync()
+    assert [device.name for device in back.status().devices if device.live] == ["new"]
+    back.close()
+    group.close()
+
+
+def for_itself(memory: Memory) -> Epoch:
+    """A new key of the vault that a device gives to nobody else."""
+    vault = memory._syncer.vault
+    key = EpochKey(vault.roster.vault, "vault", b"", b"k" * 32, vault.subject_key("vault") or b"")
+    context = wrap_context(key.vault, key.scope, vault.device)
+    wrapped = wrap(transport_key(vault.seed), context, key.secret + key.subject)
+    return Epoch("vault", [(vault.device, wrapped)], key.key_mark, key.subject_mark)
 
 
 def test_another_vaults_genesis_left_for_the_recovery_phrase_does_not_keep_it_from_working(tmp_path: Path) -> None:

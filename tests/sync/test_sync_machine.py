@@ -19,8 +19,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from syncmem import Memory, Revoked, restore
+from syncmem import BrokenChain, Forked, Memory, Revoked, restore
 from syncmem.model.event import Erased
+from tests.machine import disk_of, put_back
 from tests.sync.group import Group
 from tests.sync.trouble import Trouble
 
@@ -64,11 +65,19 @@ class Syncers(RuleBasedStateMachine):
         with contextlib.suppress(Revoked):
             self.group.devices[name].sync()
 
+    def members(self, memory: Memory) -> set[str]:
+        """The devices that one knows as members."""
+        roster = memory._syncer.vault.roster
+        devices = {name: self.group.devices[name]._replica.device for name in self.live}
+        return {name for name, device in devices.items() if device is not None and roster.is_live(device)}
+
     # -- writing ------------------------------------------------------------------------------------
 
     @rule(number=DEVICES, predicate=PREDICATES)
     def remember(self, number: int, predicate: str) -> None:
-        name, memory = self.pick(number)
+        self.remember_on(*self.pick(number), predicate)
+
+    def remember_on(self, name: str, memory: Memory, predicate: str = "city") -> None:
         self.number += 1
         value = f"{name} {self.number}"
         memory.remember("ana", "diary", value)
@@ -152,7 +161,7 @@ class Syncers(RuleBasedStateMachine):
     @rule(number=DEVICES, other=DEVICES)
     def revoke(self, number: int, other: int) -> None:
         (name, memory), (gone, _) = self.pick(number), self.pick(other)
-        if name != gone and gone in {d.name for d in memory.status().devices if d.live}:
+        if name != gone and {name, gone} <= self.members(memory):
             memory.revoke(gone)
             self.removed.add(gone)
 
@@ -184,6 +193,29 @@ class Syncers(RuleBasedStateMachine):
             restore(path, self.group.path(name), overwrite=True)
             self.group.open(name)
             self.held[name] = held | (self.held[name] & elsewhere)
+
+    @precondition(lambda self: len(self.live) > 1)
+    @rule(number=DEVICES, other=DEVICES, syncs=st.booleans())
+    def two_lives(self, number: int, other: int, syncs: bool) -> None:
+        """A machine writes, is put back whole and writes again; another device has heard of its first life."""
+        (name, memory), (heir, listener) = self.pick(number), self.pick(other)
+        if name == heir or not {name, heir} <= self.members(listener) & self.members(memory):
+            return
+        memory.close()
+        disk, held = disk_of(self.group.path(name)), set(self.held[name])
+        self.remember_on(name, self.group.open(name))
+        with contextlib.suppress(Forked, BrokenChain):
+            listener.merge(self.group.devices[name])
+        if syncs:
+            self.sync_quietly(name)
+        if name not in self.live or not self.held[name] <= values(listener):
+            return  # what only the first life knew would be lost with its disk
+        self.held[heir] |= self.held[name]
+        self.held[name] = held
+        self.group.devices[name].close()
+        put_back(self.group.path(name), disk)
+        self.group.pass_time()
+        self.remember_on(name, self.group.open(name))
 
     @precondition(lambda self: len(self.held) < len(NAMES))
     @rule(number=DEVICES)

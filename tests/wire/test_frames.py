@@ -55,7 +55,7 @@ KNOWN = [
     (Kind.UNDO, Undo([REF], 50, None, None, None)),
     (Kind.DEFINE, Define("p", {"cardinality": "single", "ttl": 5}, 90, None, None, None, None)),
     (Kind.CLOCK_NOTE, ClockNote(bytes(16), 1, 9, -77, 95, None, None, None)),
-    (Kind.FRONTIER, Frontier(3, 1, [[bytes(16), 9]], None)),
+    (Kind.FRONTIER, Frontier(3, 1, [[bytes(16), 9, bytes(8)]], None)),
 ]
 ODD = [
     b"",
@@ -98,7 +98,9 @@ EVENTS = st.one_of(
     st.builds(Event, st.one_of(st.integers(0, 12), st.integers(0, 2**63 - 1)), CLOCKS, PAYLOADS),
     st.builds(Erased, st.binary(min_size=32, max_size=32)),
 )
-COVERS = st.dictionaries(st.integers(1, 511), st.binary(min_size=32, max_size=32), max_size=9)
+COVERS = st.dictionaries(st.integers(1, 511), st.binary(min_size=32, max_size=32), max_size=9).map(
+    lambda nodes: {n: value for n, value in nodes.items() if not any(n >> step in nodes for step in range(1, 9))}
+)
 
 
 def framed(events: list[Event | Erased], first: int = 1, cover: dict[int, bytes] | None = None) -> Frame:
@@ -177,7 +179,7 @@ def test_a_payload_of_very_many_arrays_travels_as_it_is() -> None:
 def test_the_worst_frame_that_may_be_written_can_be_read() -> None:
     """Every event of a kind of its own with many small fields, every salt by itself, half of all erased."""
     rows = [Event(100 + n, n * 2**50, pack([(n * 31 + i) % 128 for i in range(32)])) for n in range(256)]
-    cover = {node: sha256(b"%d" % node).digest() for node in range(1, 512)}
+    cover = {node: sha256(b"%d" % node).digest() for node in range(256, 512)}
     half = [event if n % 2 else Erased(sha256(b"%d" % n).digest()) for n, event in enumerate(rows)]
     nested = [Event(n // 2, n, pack([[[]] * 60, *[[n]] * 30])) for n in range(256)]
     for events in (rows, half, nested, [Event(1, 2**61, pack([[n] * 80] * 3)) for n in range(256)]):
@@ -233,6 +235,8 @@ HOSTILE: dict[str, tuple[int, Any]] = {
     "a field that is not a number": (5, [[1, [[0, 3, float("nan")]]]]),
     "a field nested too deep": (5, [[1, [[0, 3, [[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]),
     "a salt node that is not there": (6, [[512, bytes(32)]]),
+    "a salt below another": (6, [[2, bytes(32)], [5, bytes(32)]]),
+    "a leaf below the root": (6, [[1, bytes(32)], [511, bytes(32)]]),
     "salts out of order": (6, [[3, bytes(32)], [2, bytes(32)]]),
     "a salt twice": (6, [[2, bytes(32)], [2, bytes(32)]]),
     "a short salt": (6, [[2, bytes(31)]]),

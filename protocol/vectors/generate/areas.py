@@ -1,0 +1,36 @@
+"""All areas, in the order in which the protocol speaks of them."""
+
+from __future__ import annotations
+
+from protocol.vectors.generate import (
+    blob,
+    bounds,
+    bundle,
+    chain,
+    clock,
+    digest,
+    encoding,
+    envelope,
+    erasure,
+    event,
+    fold,
+    frame,
+    keys,
+    mailbox,
+    roster,
+    salt,
+    scopes,
+    statement,
+    vouching,
+)
+from protocol.vectors.generate.vector import Vector
+
+AREAS = (
+    *(encoding, clock, salt, event, chain, frame, bundle),
+    *(fold, erasure, digest, keys, statement, bounds, roster, vouching, scopes, envelope, blob, mailbox),
+)
+
+
+def all_vectors() -> list[Vector]:
+    """Every vector, each time made anew."""
+    return [vector for area in AREAS for vector in area.vectors()]

@@ -1,0 +1,1 @@
+"""The test vectors of the protocol: made anew, answered by this implementation, complete."""
