@@ -57,7 +57,7 @@ def live_events(events: list[Event]) -> list[Event]:
     """The events that count, in the rule's order: undo, batches, retractions and corrections, denials."""
 
     def standing(e: Event) -> bool:
-        naming = [u for u in events if u["op"] == "undo" and e["id"] in (u["target"], *u.get("targets", ()))]
+        naming = [u for u in events if u["op"] == "undo" and e["id"] in u.get("targets", [u.get("target")])]
         return not any(hit(u, e) for u in naming if standing(u))
 
     known, stand = {e["id"]: e for e in events}, [e for e in events if standing(e)]

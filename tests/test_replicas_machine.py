@@ -785,7 +785,7 @@ def _event(log: Log, seq: int, event: Event, moved: MovedBranches) -> reference.
     elif isinstance(payload, Retract):
         result["corrects"] = [moved.named(ref) for ref in payload.refs]
     elif isinstance(payload, Undo):
-        result |= {"target": moved.named(payload.refs[0]), "targets": [moved.named(ref) for ref in payload.refs]}
+        result["targets"] = [moved.named(ref) for ref in payload.refs]
     elif isinstance(payload, Define):
         result |= {"predicate": payload.predicate, "settings": payload.settings}
     elif isinstance(payload, ClockNote):

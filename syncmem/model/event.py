@@ -282,9 +282,6 @@ def _check_types(kind: int, fields: Any, types: tuple[type[Any], ...], check: _C
 
 
 def _refs(value: list[Any] | None) -> list[Ref] | None:
-    """Pointers as :class:`Ref`; where any may stand, at least one does."""
-    if value == []:
-        raise NotCanonical("references are a list of at least one; ask the sender to check it")
     return None if value is None else [_ref(item) for item in value]
 
 
@@ -336,7 +333,7 @@ def _check_value(value: Any) -> None:  # refuses what no claim can hold
 class _Check(NamedTuple):
     fields: int
     typed: tuple[tuple[int, _Types], ...]
-    refs: tuple[int, ...]
+    refs: tuple[int, ...]  # fields that are lists of pointers
     accepted: set[tuple[type[Any], ...]]  # combinations of types that were found right
 
 

@@ -1,7 +1,8 @@
 """Finding what a device or a source said in some time, in whatever kind of event.
 
 Rules: a time is that of the writer's clock, corrected for known errors, so every replica that holds the same
-events finds the same; notes of arrival say nothing, and events that this version cannot read are passed over.
+events finds the same; notes of arrival and of moved events say nothing, and events that this version cannot read
+are passed over.
 """
 
 from __future__ import annotations
