@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import timedelta
 from typing import Any, Final
 
 from syncmem import statements
 from syncmem.errors import InvalidInput, NotFound
-from syncmem.model.event import ClockNote, Event, Form, Kind, Retract, Statement, Then, Undo, Withdraw, readable
-from syncmem.model.instant import to_datetime
+from syncmem.model.event import (
+    TRUST_MAX,
+    ClockNote,
+    Event,
+    Form,
+    Kind,
+    Retract,
+    Statement,
+    Then,
+    Undo,
+    Withdraw,
+    readable,
+)
+from syncmem.model.instant import Moment, to_datetime
+from syncmem.model.record import Record
 from syncmem.model.subjects import mentioned
-from syncmem.replica.catalog import VAULT
+from syncmem.model.value import encode, from_stored, key
+from syncmem.replica.catalog import VAULT, Slot
 from syncmem.replica.logs import SEQ_MASK
 from syncmem.results import Receipt, Source
-from syncmem.statements import Bounds, Words
+from syncmem.statements import DURATION_MAX, Bounds, Words
 from syncmem.writing import Trust, Writing
 
 CLOCK_ERROR_MAX: Final = timedelta(days=366 * 200)  # no clock is wrong by more
@@ -71,7 +85,9 @@ class TakingBack(Writing):
     def correct(self, event: str, value: object, /, **words_and_bounds: Any) -> Receipt:
         """Replace a claim by a right one, atomically. Takes the arguments of :meth:`remember`.
 
-        What is not said again is taken from the corrected claim: its start, its end, its scope, whom it mentions.
+        What is not said again is taken from the corrected claim: its start and its end, as precisely as they were
+        stated, how it ages, its scope, whom it mentions; and when it was observed, if it no longer holds: to repair
+        what is past says nothing about today.
         """
         with self._lock, self._replica.transaction():
             position = self._telling.position(event)
@@ -85,6 +101,8 @@ class TakingBack(Writing):
             said = self._words(**{**_UNSAID, "scope": scope, "mentions": mentioned(old), **given})
             if said.scope != scope:
                 raise InvalidInput(f"the claim is in scope {scope!r}; a correction stays in its scope")
+            if said.observed_at is None:
+                said = replace(said, observed_at=self._observation_of_the_past(position, old))
             definition = self._replica.catalog.predicate(scope, old.predicate)
             claim = statements.claim(
                 old.entity,
@@ -102,14 +120,31 @@ class TakingBack(Writing):
         """The bounds of a correction: as given, and where nothing is given those of the claim it corrects."""
         found = self._replica.fold.record_at(position)
         assert found is not None
-        bounded = old.stop is not None
+        extra = old.extra or {}
+        precision: dict[str, Any] = {}
         if not given.keys() & {"since", "changed_on"}:
-            change = old.form == Form.CHANGE and not bounded
-            given["changed_on" if change else "since"] = to_datetime(found[1].start)
-        if bounded and old.stop is not None and not given.keys() & {"until", "valid_to", "expires_at"}:
+            change = old.form == Form.CHANGE and old.stop is None
+            given["changed_on" if change else "since"] = _start_of(old, found[1])
+            precision |= _texts(extra, "zone")
+        if old.stop is not None and not given.keys() & {"until", "valid_to", "expires_at"}:
             given["valid_to"] = to_datetime(old.stop)
             given.setdefault("then", "resume" if old.then == Then.RESUME else "vacate")
-        return Bounds(**given)
+            precision |= _texts(extra, "stop_precision", "zone")
+        return Bounds(**{**_ageing_of(extra, given), **given}, precision=precision)
+
+    def _observation_of_the_past(self, position: int, old: Statement) -> int | None:
+        """When a claim was observed that counts and holds no longer; None for one that holds, or was taken back."""
+        found = self._replica.fold.record_at(position)
+        assert found is not None
+        slot, record = found
+        past = self._telling.status(position, old) == "live" and not self._holds(slot, record)
+        return record.observed_at if past else None
+
+    def _holds(self, slot: Slot, record: Record) -> bool:
+        """Whether the value of a claim is believed now."""
+        rectangle = self._reading.of_value(slot, record.key, self._now())
+        equality = self._replica.catalog.predicate(slot.scope, slot.predicate).equality
+        return rectangle is not None and key(encode(from_stored(rectangle.value)), equality) == record.key
 
     def undo(
         self, event: str, *, trust: Trust = None, source: Source | str | None = None, reason: str | None = None
@@ -154,3 +189,29 @@ class TakingBack(Writing):
         if len(scopes) > 1:
             raise InvalidInput(f"the events are of several scopes ({', '.join(scopes)}); name those of one at a time")
         return scopes[0]
+
+
+def _start_of(old: Statement, record: Record) -> Moment:
+    """The start of a claim, as precisely as it was stated."""
+    if old.start_latest is None:
+        return Moment(record.start, record.start, "instant")
+    words = _texts(old.extra or {}, "start_precision")
+    return Moment(record.start, max(record.start, old.start_latest + 1), words.get("start_precision", "instant"))
+
+
+def _texts(extra: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Those of the optional fields that are there and are text: another version may have written anything."""
+    return {name: extra[name] for name in names if isinstance(extra.get(name), str)}
+
+
+def _ageing_of(extra: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """How a claim lapses or ages, where the correction says nothing of it."""
+    found: dict[str, Any] = {}
+    for name in {"ttl", "stale_after"} - given.keys():
+        stated = extra.get(name)
+        if type(stated) is int and 0 < stated <= DURATION_MAX:
+            found[name] = timedelta(microseconds=stated)
+    if "stale_after" in found and "stale_trust" not in given:
+        trust = extra.get("stale_trust")
+        found["stale_trust"] = trust if type(trust) is int and 0 <= trust <= TRUST_MAX else 0
+    return found

@@ -156,12 +156,11 @@ def readers(
     for i, step in enumerate(steps):
         devices.say(step, way.speaker(i, step))
     speakers = list(devices.memories)
-    fresh = devices.device("fresh")
+    fresh, by_bundle = devices.device("fresh"), devices.device("by bundle")
     devices.wake()
     for name in way.order(speakers) * way.times:
         fresh.merge(devices.memories[name])
-    _carry_by_bundle(fresh, devices.device("by bundle"), folder, way.times)
-    devices.wake()
+    _carry_by_bundle(fresh, by_bundle, folder, way.times)
     for name in speakers:
         for other in way.order([other for other in speakers if other != name]) * way.times:
             devices.memories[name].merge(devices.memories[other])
