@@ -24,8 +24,7 @@ from syncmem.model.event import (
 from syncmem.model.instant import Moment, to_datetime
 from syncmem.model.record import Record
 from syncmem.model.subjects import mentioned
-from syncmem.model.value import encode, from_stored, key
-from syncmem.replica.catalog import VAULT, Slot
+from syncmem.replica.catalog import VAULT
 from syncmem.replica.logs import SEQ_MASK
 from syncmem.results import Receipt, Source
 from syncmem.statements import DURATION_MAX, Bounds, Words
@@ -86,8 +85,9 @@ class TakingBack(Writing):
         """Replace a claim by a right one, atomically. Takes the arguments of :meth:`remember`.
 
         What is not said again is taken from the corrected claim: its start and its end, as precisely as they were
-        stated, how it ages, its scope, whom it mentions; and when it was observed, if it no longer holds: to repair
-        what is past says nothing about today.
+        stated, how it ages, its scope, whom it mentions, and when it was observed.  So to repair a record says nothing
+        about today, and what was said since then stands, also where this device has not heard of it; to vouch for
+        today pass ``observed_at``, or :meth:`remember` it.
         """
         with self._lock, self._replica.transaction():
             position = self._telling.position(event)
@@ -97,32 +97,32 @@ class TakingBack(Writing):
                 raise InvalidInput(f"event {event} is no claim; correct the claim itself, or undo the event")
             scope = self._replica.logs.key_of(position).scope
             given = dict(words_and_bounds)
-            bounds = self._inherited(position, old, {n: given.pop(n) for n in list(given) if n in _BOUNDS})
+            bounds = {name: given.pop(name) for name in list(given) if name in _BOUNDS}
             said = self._words(**{**_UNSAID, "scope": scope, "mentions": mentioned(old), **given})
             if said.scope != scope:
                 raise InvalidInput(f"the claim is in scope {scope!r}; a correction stays in its scope")
-            if said.observed_at is None:
-                said = replace(said, observed_at=self._observation_of_the_past(position, old))
             definition = self._replica.catalog.predicate(scope, old.predicate)
             claim = statements.claim(
                 old.entity,
                 old.predicate,
                 value,
-                said,
-                bounds,
+                *self._inherited(position, old, said, bounds),
                 definition,
                 self._now(),
                 [self._replica.logs.ref(position)],
             )
             return self._write(scope, Kind.CLAIM, claim)
 
-    def _inherited(self, position: int, old: Statement, given: dict[str, Any]) -> Bounds:
-        """The bounds of a correction: as given, and where nothing is given those of the claim it corrects."""
+    def _inherited(self, position: int, old: Statement, said: Words, given: dict[str, Any]) -> tuple[Words, Bounds]:
+        """Words and bounds of a correction: as given, and where nothing is given those of the claim it corrects."""
         found = self._replica.fold.record_at(position)
         assert found is not None
+        if said.observed_at is None:
+            said = replace(said, observed_at=found[1].observed_at)
+        unsaid = old.start is None and said.observed_at == found[1].start  # and so it stays: it may be of a trip
         extra = old.extra or {}
         precision: dict[str, Any] = {}
-        if not given.keys() & {"since", "changed_on"}:
+        if not given.keys() & {"since", "changed_on"} and not unsaid:
             change = old.form == Form.CHANGE and old.stop is None
             given["changed_on" if change else "since"] = _start_of(old, found[1])
             precision |= _texts(extra, "zone")
@@ -130,21 +130,7 @@ class TakingBack(Writing):
             given["valid_to"] = to_datetime(old.stop)
             given.setdefault("then", "resume" if old.then == Then.RESUME else "vacate")
             precision |= _texts(extra, "stop_precision", "zone")
-        return Bounds(**{**_ageing_of(extra, given), **given}, precision=precision)
-
-    def _observation_of_the_past(self, position: int, old: Statement) -> int | None:
-        """When a claim was observed that counts and holds no longer; None for one that holds, or was taken back."""
-        found = self._replica.fold.record_at(position)
-        assert found is not None
-        slot, record = found
-        past = self._telling.status(position, old) == "live" and not self._holds(slot, record)
-        return record.observed_at if past else None
-
-    def _holds(self, slot: Slot, record: Record) -> bool:
-        """Whether the value of a claim is believed now."""
-        rectangle = self._reading.of_value(slot, record.key, self._now())
-        equality = self._replica.catalog.predicate(slot.scope, slot.predicate).equality
-        return rectangle is not None and key(encode(from_stored(rectangle.value)), equality) == record.key
+        return said, Bounds(**{**_ageing_of(extra, given), **given}, precision=precision)
 
     def undo(
         self, event: str, *, trust: Trust = None, source: Source | str | None = None, reason: str | None = None

@@ -39,15 +39,32 @@ def test_repairing_one_of_several_layers_leaves_the_others(desk: Desk, what: str
     assert desk.line() == [("right" if value == wrong else value, *days) for value, *days in before]
 
 
-def test_repairing_what_holds_vouches_for_today(desk: Desk) -> None:
-    """A device that was away and says otherwise about last week does not win over it."""
+@pytest.mark.parametrize("bounds", [{}, {"since": "2019"}, {"changed_on": "2019"}], ids=str)
+def test_a_device_that_has_not_heard_what_followed_repairs_the_past_as_well(desk: Desk, bounds: dict[str, Any]) -> None:
     tablet = Desk(2)
-    wrong = desk.on("2025-01-10").remember("ana", "home_city", "Lisbn")
-    tablet.on("2025-01-20").remember("ana", "home_city", "Bonn")
-    desk.on("2025-02-01").correct(wrong.event, "Lisbon")
-    desk.on("2025-02-02").merge(tablet.memory)
-    assert desk.home() == "Lisbon"
+    wrong = desk.on("2025-01-10").remember("ana", "home_city", "Berln", **bounds)
+    tablet.on("2025-01-11").merge(desk.memory)
+    desk.on("2025-02-01").remember("ana", "home_city", "Lisbon")
+    tablet.on("2025-02-02").correct(wrong.event, "Berlin")
+    desk.on("2025-02-03").merge(tablet.memory)
+    assert [value for value, _, _ in desk.line()] == ["Berlin", "Lisbon"]
     tablet.memory.close()
+
+
+def test_who_vouches_for_today_says_so(desk: Desk) -> None:
+    wrong = desk.on("2025-01-10").remember("ana", "home_city", "Lisbn")
+    desk.on("2025-02-01").remember("ana", "home_city", "Bonn")
+    desk.on("2025-02-02").correct(wrong.event, "Lisbon", observed_at="2025-02-02T12:00Z")
+    assert desk.line() == [("Lisbon", "2025-01-10", None)]
+
+
+def test_what_was_said_on_a_trip_stays_of_the_trip(desk: Desk) -> None:
+    """It once got a start of its own and became home."""
+    desk.on("2025-01-10").remember("ana", "home_city", "Lisbon")
+    desk.on("2025-06-09").remember("ana", "home_city", "Paris", until="2025-06-15")
+    wrong = desk.on("2025-06-12").remember("ana", "home_city", "Pariss")
+    desk.on("2025-06-12").correct(wrong.event, "Paris")
+    assert [value for value, _, _ in desk.line()] == ["Lisbon", "Paris", "Lisbon"]
 
 
 def test_a_month_stays_a_month(desk: Desk) -> None:
@@ -62,9 +79,9 @@ def test_a_correction_lapses_and_ages_as_what_it_corrects(desk: Desk) -> None:
     """It once held for ever."""
     wrong = desk.on("2025-01-10").remember("ana", "mood", "bsy", ttl="5d")
     right = desk.on("2025-01-11").correct(wrong.event, "busy")
-    assert [f"{b.valid_to:%d}" for b in desk.memory.timeline("ana", "mood")] == ["16"]
+    assert [f"{b.valid_to:%d}" for b in desk.memory.timeline("ana", "mood")] == ["15"]
     desk.on("2025-01-12").correct(right.event, "busy", ttl="1d")
-    assert [f"{b.valid_to:%d}" for b in desk.memory.timeline("ana", "mood")] == ["13"]
+    assert [f"{b.valid_to:%d}" for b in desk.memory.timeline("ana", "mood")] == ["11"]
     desk.memory.define("weight", cardinality="single")
     old = desk.on("2025-01-13").remember("ana", "weight", 70, stale_after="10d", stale_trust="inference")
     desk.on("2025-01-14").correct(old.event, 71)

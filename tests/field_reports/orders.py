@@ -78,7 +78,8 @@ class Devices:
                 self.memories[name].define(predicate, cardinality="single")
         return self.memories[name]
 
-    def say(self, step: Step, name: str) -> None:
+    def say(self, step: Step, name: str) -> Any:
+        """Say a step; its receipt."""
         memory = self.device(name)
         for other in dict.fromkeys(self.events[named][0] for named in step.names):
             if other != name:
@@ -89,6 +90,7 @@ class Devices:
         receipt = getattr(memory, step.verb)(*arguments, **{n: self._event(v) for n, v in step.words.items()})
         if step.name is not None:
             self.events[step.name] = (name, receipt.event)
+        return receipt
 
     def _event(self, argument: Any) -> Any:
         return self.events[argument.step][1] if isinstance(argument, Named) else argument
