@@ -139,10 +139,9 @@ WAYS = (
     Way("in order on one device", lambda i, step: "laptop"),
     Way("on a device each, heard in order", _each),
     Way("on a device each, heard in reverse", _each, lambda names: names[::-1]),
-    *(Way(f"on a device each, shuffled {seed}", _each, _shuffled(seed)) for seed in (1, 2)),
-    Way("split over two devices", _split(2)),
+    Way("on a device each, shuffled", _each, _shuffled(1)),
+    Way("split over two devices, heard twice", _split(2), times=2),
     Way("split over three devices", _split(3), lambda names: names[::-1]),
-    Way("heard twice", _split(2), times=2),
     Way("through a mailbox", _split(3), mailbox=True),
 )
 
