@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from syncmem import statements
 from syncmem.errors import InvalidInput, NotFound, SeveralValues
-from syncmem.model.instant import from_datetime
+from syncmem.model.instant import EARLIEST, from_datetime
 from syncmem.model.predicate import Predicate
 from syncmem.opened import Opened
 from syncmem.reasons import Reasons
@@ -304,7 +304,7 @@ class Asking(Opened):
             return self._moment(valid_at, zone)
         if isinstance(about, Belief):
             start: datetime | None = about.valid_from
-            return -_FAR_FUTURE if start is None else from_datetime(start)
+            return EARLIEST if start is None else from_datetime(start)
         return self._now()
 
     def _device_key(self, device: str) -> bytes:

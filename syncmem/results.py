@@ -11,6 +11,7 @@ from datetime import date, datetime
 from enum import StrEnum
 from typing import Any
 
+from syncmem.errors import InvalidInput
 from syncmem.model.value import NONE
 
 
@@ -55,6 +56,7 @@ class Belief:
     """One value that holds over ``[valid_from, valid_to)``.
 
     Attributes:
+        valid_from: None also where nobody knows since when (what an undated document says).
         value: the value as stated; ``NONE`` where it is known that there is none.
         trust: 0..100, of the statement that wins.
         source: kind and id of that statement's source (``why`` knows the episode and span).
@@ -104,7 +106,13 @@ class Timeline(Sequence[Belief]):
         return iter(self.beliefs)
 
     def at(self, when: datetime) -> tuple[Belief, ...]:
-        """The beliefs that hold at an aware moment."""
+        """The beliefs that hold at an aware moment.
+
+        Raises:
+            InvalidInput: the moment has no zone.
+        """
+        if when.utcoffset() is None:
+            raise InvalidInput(f"{when} has no zone; pass an aware datetime (tzinfo=UTC, or an offset)")
         return tuple(
             belief
             for belief in self.beliefs

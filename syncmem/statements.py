@@ -181,8 +181,8 @@ def duration_of(duration: timedelta | str | None) -> int | None:
 class Bounds:
     """When a claim holds, as the caller said it."""
 
-    since: When | None = None
-    changed_on: When | None = None
+    since: When | Moment | None = None
+    changed_on: When | Moment | None = None
     until: When | None = None
     valid_to: When | None = None
     then: str | None = None
@@ -333,7 +333,7 @@ def _ageing(bounds: Bounds, definition: Predicate) -> dict[str, Any]:
 
 def _with_zone(precision: dict[str, Any], zone: str | tzinfo | None) -> dict[str, Any]:
     """The precision of dates, with the zone that they were read in."""
-    return precision | {"zone": zone} if precision and isinstance(zone, str) else precision
+    return {"zone": zone} | precision if precision and isinstance(zone, str) else precision
 
 
 def _precision(which: str, moment: Moment | None) -> dict[str, Any]:

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import timedelta
 from typing import Any, Final
 
 from syncmem import statements
 from syncmem.errors import InvalidInput, NotFound
-from syncmem.model.event import ClockNote, Event, Form, Kind, Ref, Retract, Statement, Then, Undo, Withdraw, readable
-from syncmem.model.instant import to_datetime
+from syncmem.model.event import (
+    TRUST_MAX,
+    ClockNote,
+    Event,
+    Form,
+    Kind,
+    Ref,
+    Retract,
+    Statement,
+    Then,
+    Undo,
+    Withdraw,
+    readable,
+)
+from syncmem.model.instant import Moment, to_datetime
+from syncmem.model.record import Record
 from syncmem.model.subjects import mentioned
 from syncmem.replica.catalog import VAULT
 from syncmem.replica.logs import SEQ_MASK
 from syncmem.results import Receipt, Source
-from syncmem.statements import Bounds, Words
+from syncmem.statements import DURATION_MAX, Bounds, Words
 from syncmem.writing import Trust, Writing
 
 CLOCK_ERROR_MAX: Final = timedelta(days=366 * 200)  # no clock is wrong by more
@@ -72,7 +86,10 @@ class TakingBack(Writing):
     def correct(self, event: str, value: object, /, **words_and_bounds: Any) -> Receipt:
         """Replace a claim by a right one, atomically. Takes the arguments of :meth:`remember`.
 
-        What is not said again is taken from the corrected claim: its start, its end, its scope, whom it mentions.
+        What is not said again is taken from the corrected claim: its start and its end, as precisely as they were
+        stated, how it ages, its scope, whom it mentions, and when it was observed.  So to repair a record says nothing
+        about today, and what was said since then stands, also where this device has not heard of it; to vouch for
+        today pass ``observed_at``, or :meth:`remember` it.
         """
         with self._lock, self._replica.transaction():
             position = self._telling.position(event)
@@ -82,7 +99,7 @@ class TakingBack(Writing):
                 raise InvalidInput(f"event {event} is no claim; correct the claim itself, or undo the event")
             scope = self._replica.logs.key_of(position).scope
             given = dict(words_and_bounds)
-            bounds = self._inherited(position, old, {n: given.pop(n) for n in list(given) if n in _BOUNDS})
+            bounds = {name: given.pop(name) for name in list(given) if name in _BOUNDS}
             said = self._words(**{**_UNSAID, "scope": scope, "mentions": mentioned(old), **given})
             if said.scope != scope:
                 raise InvalidInput(f"the claim is in scope {scope!r}; a correction stays in its scope")
@@ -91,26 +108,31 @@ class TakingBack(Writing):
                 old.entity,
                 old.predicate,
                 value,
-                said,
-                bounds,
+                *self._inherited(position, old, said, bounds),
                 definition,
                 self._now(),
                 [self._replica.logs.ref(position)],
             )
             return self._write(scope, Kind.CLAIM, claim)
 
-    def _inherited(self, position: int, old: Statement, given: dict[str, Any]) -> Bounds:
-        """The bounds of a correction: as given, and where nothing is given those of the claim it corrects."""
+    def _inherited(self, position: int, old: Statement, said: Words, given: dict[str, Any]) -> tuple[Words, Bounds]:
+        """Words and bounds of a correction: as given, and where nothing is given those of the claim it corrects."""
         found = self._replica.fold.record_at(position)
         assert found is not None
-        bounded = old.stop is not None
-        if not given.keys() & {"since", "changed_on"}:
-            change = old.form == Form.CHANGE and not bounded
-            given["changed_on" if change else "since"] = to_datetime(found[1].start)
-        if bounded and old.stop is not None and not given.keys() & {"until", "valid_to", "expires_at"}:
+        if said.observed_at is None:
+            said = replace(said, observed_at=found[1].observed_at)
+        unsaid = old.start is None and said.observed_at == found[1].start  # and so it stays: it may be of a trip
+        extra = old.extra or {}
+        precision: dict[str, Any] = {}
+        if not given.keys() & {"since", "changed_on"} and not unsaid:
+            change = old.form == Form.CHANGE and old.stop is None
+            given["changed_on" if change else "since"] = _start_of(old, found[1])
+            precision |= _texts(extra, "zone")
+        if old.stop is not None and not given.keys() & {"until", "valid_to", "expires_at"}:
             given["valid_to"] = to_datetime(old.stop)
             given.setdefault("then", "resume" if old.then == Then.RESUME else "vacate")
-        return Bounds(**given)
+            precision |= _texts(extra, "stop_precision", "zone")
+        return said, Bounds(**{**_ageing_of(extra, given), **given}, precision=precision)
 
     def undo(
         self, *events: str, trust: Trust = None, source: Source | str | None = None, reason: str | None = None
@@ -178,3 +200,29 @@ class TakingBack(Writing):
         if len(scopes) > 1:
             raise InvalidInput(f"the events are of several scopes ({', '.join(scopes)}); name those of one at a time")
         return scopes[0]
+
+
+def _start_of(old: Statement, record: Record) -> Moment:
+    """The start of a claim, as precisely as it was stated."""
+    if old.start_latest is None:
+        return Moment(record.start, record.start, "instant")
+    words = _texts(old.extra or {}, "start_precision")
+    return Moment(record.start, max(record.start, old.start_latest + 1), words.get("start_precision", "instant"))
+
+
+def _texts(extra: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Those of the optional fields that are there and are text: another version may have written anything."""
+    return {name: extra[name] for name in names if isinstance(extra.get(name), str)}
+
+
+def _ageing_of(extra: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """How a claim lapses or ages, where the correction says nothing of it."""
+    found: dict[str, Any] = {}
+    for name in {"ttl", "stale_after"} - given.keys():
+        stated = extra.get(name)
+        if type(stated) is int and 0 < stated <= DURATION_MAX:
+            found[name] = timedelta(microseconds=stated)
+    if "stale_after" in found and "stale_trust" not in given:
+        trust = extra.get("stale_trust")
+        found["stale_trust"] = trust if type(trust) is int and 0 <= trust <= TRUST_MAX else 0
+    return found

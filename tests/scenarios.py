@@ -177,6 +177,7 @@ def _write(memory: Memory, e: Case, ids: dict[str, str]) -> str:
     if e.get("corrects"):
         if e.get("valid_from") is None or len(e["corrects"]) != 1:
             raise NotByHand("a correction that moves the start to its own observation")
+        said["observed_at"] = said["observed_at"] or _when(e["hlc"])  # a correction unsaid takes the one of its target
         return memory.correct(ids[e["corrects"][0]], value, **_bounds(e), **said).event
     return memory.remember(ENTITY, PREDICATE, value, affirm=e["op"] == "affirm", **_bounds(e), **said).event
 

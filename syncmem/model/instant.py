@@ -86,8 +86,10 @@ class Moment:
         assert self.earliest <= self.latest, self
 
 
-def parse(when: datetime | date | str, *, zone: str | tzinfo | None) -> Moment:
+def parse(when: datetime | date | str | Moment, *, zone: str | tzinfo | None) -> Moment:
     """The moment that ``when`` states; ``zone`` (an IANA name or a tzinfo) is for what has no offset.
+
+    A moment that was read before is returned as it is.
 
     >>> parse("2025-03-14", zone="Europe/Berlin") == Moment(1741906800000000, 1741993200000000, "day")
     True
@@ -99,6 +101,8 @@ def parse(when: datetime | date | str, *, zone: str | tzinfo | None) -> Moment:
     Raises:
         InvalidInput: no such date or form, outside the years 1 to 9999 in UTC, or no zone is known.
     """
+    if isinstance(when, Moment):
+        return when
     if isinstance(when, datetime):
         stated = when if when.utcoffset() is not None else when.replace(tzinfo=_zone(zone, when))
         return _clock_moment(stated, "instant")
@@ -207,6 +211,11 @@ def to_datetime(instant: int) -> datetime | None:
 def shown(instant: int) -> datetime | None:
     """As :func:`to_datetime`; None also for what lies outside all calendars (a clock that was very wrong)."""
     return to_datetime(instant) if EARLIEST <= instant <= LATEST else None
+
+
+def dated(instant: int) -> datetime | None:
+    """As :func:`to_datetime`; None also for :data:`EARLIEST`, which stands for a date that nobody knows."""
+    return None if instant == EARLIEST else to_datetime(instant)
 
 
 def iso(instant: int) -> str:

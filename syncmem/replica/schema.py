@@ -43,7 +43,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from syncmem.errors import NewerFile, NotAReplica
-from syncmem.model.instant import BEGINNING, FOREVER
+from syncmem.model.instant import BEGINNING, EARLIEST, FOREVER
 
 if TYPE_CHECKING:
     from syncmem.replica.driver import Connection
@@ -158,9 +158,9 @@ DERIVED_TABLES: Final = (
 
 
 def _moment(column: str) -> str:
-    """SQL for a readable time; NULL for unbounded."""
+    """SQL for a readable time; NULL for unbounded, and for what nobody dated."""
     return (
-        f"CASE WHEN {column} IN ({BEGINNING}, {FOREVER}) THEN NULL "
+        f"CASE WHEN {column} IN ({BEGINNING}, {EARLIEST}, {FOREVER}) THEN NULL "
         f"ELSE strftime('%Y-%m-%dT%H:%M:%SZ', {column} / 1000000, 'unixepoch') END"
     )
 

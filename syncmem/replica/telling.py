@@ -18,7 +18,7 @@ from syncmem.model.event import (
     Undo,
     readable,
 )
-from syncmem.model.instant import shown, to_datetime
+from syncmem.model.instant import dated, shown, to_datetime
 from syncmem.model.record import (
     DENIED,
     DETACHED,
@@ -71,7 +71,7 @@ class Telling:
     def belief(self, slot: Slot, rectangle: Rectangle, grade: Grade = Grade.EXACT) -> Belief:
         start, end, value, trust, contested, source, claim = rectangle
         return Belief(
-            *(slot.scope, slot.entity, slot.predicate, from_stored(value), to_datetime(start), to_datetime(end)),
+            *(slot.scope, slot.entity, slot.predicate, from_stored(value), dated(start), to_datetime(end)),
             *(trust, self._replica.catalog.source(source), contested != 0, self.event_id(claim), grade),
         )
 
@@ -82,7 +82,7 @@ class Telling:
     def change(self, rectangle: Rectangle) -> Change:
         return Change(
             from_stored(rectangle.value),
-            to_datetime(rectangle.valid_from),
+            dated(rectangle.valid_from),
             to_datetime(rectangle.valid_to),
             self.event_id(rectangle.claim),
         )
@@ -192,9 +192,9 @@ class Telling:
             said = {
                 "value": decode(record.value),
                 "form": _form(payload, record),
-                "valid_from": to_datetime(record.start),
+                "valid_from": dated(record.start),
                 "valid_to": to_datetime(record.stop) if record.role <= Role.TEMPORARY else None,
-                "observed_at": to_datetime(record.observed_at),
+                "observed_at": dated(record.observed_at),
             }
         elif isinstance(payload, Define):
             said["value"] = dict(payload.settings)
@@ -233,7 +233,7 @@ def _shown(rectangle: Rectangle) -> str:
 
 
 def _span(rectangle: Rectangle) -> str:
-    start, end = to_datetime(rectangle.valid_from), to_datetime(rectangle.valid_to)
+    start, end = dated(rectangle.valid_from), to_datetime(rectangle.valid_to)
     begin = "from the beginning" if start is None else f"from {start:%Y-%m-%d}"
     return begin if end is None else f"{begin} to {end:%Y-%m-%d}"
 
