@@ -18,18 +18,17 @@ from collections.abc import Callable, Iterable
 from datetime import tzinfo
 from typing import TYPE_CHECKING
 
-from syncmem.asking import Asking
 from syncmem.codec import unpack_own
 from syncmem.doctor import examine
 from syncmem.environment import Environment
 from syncmem.errors import InvalidInput
 from syncmem.forgetting import Forgetting
+from syncmem.judging.verbs import Judging
 from syncmem.meeting import Meeting, Progress
 from syncmem.model.frame import Frame
 from syncmem.replica.connection import WAIT_SECONDS
 from syncmem.results import Doctor, MergeReport, Notice
 from syncmem.syncing import Syncing
-from syncmem.taking_back import TakingBack
 from syncmem.watch import Listener, Subscription, Watch
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from syncmem.standing import SyncReport
 
 
-class Memory(TakingBack, Forgetting, Asking, Meeting, Syncing):
+class Memory(Judging, Forgetting, Meeting, Syncing):
     """A replica of an assistant's memory in one SQLite file.
 
     Args:
