@@ -67,8 +67,8 @@ class Candidate:
     entity: str
     predicate: str
     value: Any
-    verb: Verb = Verb.STATE
-    kind: Manner = Manner.STATED
+    verb: str = Verb.STATE
+    kind: str = Manner.STATED
     since: str | None = None
     until: str | None = None
     observed_at: str | None = None

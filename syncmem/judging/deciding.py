@@ -112,7 +112,7 @@ def _verb(candidate: Candidate) -> Verb:
     """The verb that is meant: what is negated ends, unless it says that there is none."""
     if candidate.kind == Manner.NEGATED and candidate.verb != Verb.DENY and candidate.value is not NONE:
         return Verb.END
-    return candidate.verb
+    return Verb(candidate.verb)
 
 
 def _corrected(candidate: Candidate, definition: Predicate, present: Sequence[Belief]) -> Belief | None:

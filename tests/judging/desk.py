@@ -42,7 +42,7 @@ class Desk:
         return judged
 
     def values(self, predicate: str, **axes: object) -> list[object]:
-        return [belief.value for belief in self.memory.beliefs("ana", predicate, **axes)]  # type: ignore[arg-type]
+        return [belief.value for belief in self.memory.beliefs("ana", predicate, **axes)]
 
     def line(self, predicate: str) -> list[tuple[object, str | None, str | None]]:
         return [

@@ -50,7 +50,7 @@ def test_a_correction_takes_effect_at_once_and_what_waited_of_its_slot_before_it
         [Candidate("ana", "home_city", "Bonn", source=USER), Candidate("ana", "diet", "vegan", source=USER)]
     )
     desk.clock.time += SECOND
-    fix = Candidate("ana", "lives in", "Rome", verb="correct", instead_of="Bonn", source=USER)  # type: ignore[arg-type]
+    fix = Candidate("ana", "lives in", "Rome", verb="correct", instead_of="Bonn", source=USER)
     submission = desk.memory.submit(fix)
     assert [judged.outcome for judged in submission.judged] == ["ADD", "UPDATE"]
     assert submission.waiting == 1
@@ -118,7 +118,7 @@ def test_a_process_that_dies_while_it_consolidates_loses_nothing_and_repeats_not
 
 def test_a_candidate_that_no_event_can_say_is_reported_and_holds_up_no_other() -> None:
     desk = Desk()
-    backwards = Candidate("ana", "employer", "Acme", verb="period", since="2024", until="2021", source=USER)  # type: ignore[arg-type]
+    backwards = Candidate("ana", "employer", "Acme", verb="period", since="2024", until="2021", source=USER)
     judged = desk.hears(backwards, Candidate("ana", "employer", "Bolt", source=USER))
     assert [each.outcome for each in judged] == ["REFUSED", "ADD"]
     assert "end before it starts" in judged[0].because
@@ -189,8 +189,8 @@ def _saying(chance: Random) -> Candidate:
         "ana",
         chance.choice(["home_city", "home_city", "lives in", "language", "email"]),
         chance.choice(TOWNS),
-        verb,  # type: ignore[arg-type]
-        chance.choice(["stated"] * 4 + ["inferred", "negated", "quoted"]),  # type: ignore[arg-type]
+        verb,
+        chance.choice(["stated"] * 4 + ["inferred", "negated", "quoted"]),
         **bounds,
         observed_at=f"2025-01-{chance.randint(1, 4):02}",
         source=Source(chance.choice(SOURCES)),
@@ -240,7 +240,7 @@ def test_of_what_was_said_on_one_day_the_last_holds_in_whatever_order_it_is_judg
 def test_a_repetition_that_is_judged_before_a_visit_counts_as_much_as_one_judged_after_it() -> None:
     said = [Candidate("ana", "home_city", "Bonn", observed_at=f"2025-01-{day}", source=USER) for day in ("02", "04")]
     visit = {"verb": "temporary", "since": "2025-01-04", "until": "2025-01-05", "observed_at": "2025-01-02"}
-    said.append(Candidate("ana", "home_city", "Porto", source=USER, **visit))  # type: ignore[arg-type]
+    said.append(Candidate("ana", "home_city", "Porto", source=USER, **visit))
     assert judged_in(lambda entries: None, said) == judged_in(list.reverse, said)
 
 

@@ -68,7 +68,7 @@ def test_a_candidate_survives_the_queue_as_it_is() -> None:
         Candidate("ana", "car", NONE, instead_of="Polo", mentions=("bob",), confidence=0.5),
         Candidate("ana", "car", "Polo", instead_of=NONE),
         Candidate("ana", "x", [1, {"a": None}], source=Source("document", "d", "e", (1, 2)), observed_at="2025"),
-        Candidate("ana", "x", 1.5, verb="period", since="2021~", until="2022-W10", scope="work", zone="UTC"),  # type: ignore[arg-type]
+        Candidate("ana", "x", 1.5, verb="period", since="2021~", until="2022-W10", scope="work", zone="UTC"),
     ):
         assert from_json(to_json(candidate)) == candidate
 

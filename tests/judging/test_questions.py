@@ -96,7 +96,7 @@ def test_an_end_without_the_trust_to_end_is_asked_about() -> None:
     desk = Desk().on("2025-02-01")
     desk.says("I speak Greek.")
     desk.on("2025-03-01").hears(
-        Candidate("ana", "language", "Greek", verb="end", source=MAIL, observed_at="2025-02-20")  # type: ignore[arg-type]
+        Candidate("ana", "language", "Greek", verb="end", source=MAIL, observed_at="2025-02-20")
     )
     (question,) = desk.memory.questions()
     assert "'Greek' (user, 2025-02-01) or no longer 'Greek' (document mail-7, 2025-02-20)" in question.text
@@ -105,7 +105,7 @@ def test_an_end_without_the_trust_to_end_is_asked_about() -> None:
     desk.memory.answer(question, Answer.KEEP)
     assert desk.memory.questions() == () and desk.values("language") == ["Greek"]
     desk.on("2025-04-01").hears(
-        Candidate("ana", "language", "Greek", verb="end", source=MAIL, observed_at="2025-03-20")  # type: ignore[arg-type]
+        Candidate("ana", "language", "Greek", verb="end", source=MAIL, observed_at="2025-03-20")
     )
     desk.memory.answer(desk.memory.questions()[0], Answer.NEITHER)
     assert desk.memory.questions() == () and desk.values("language") == []
@@ -114,7 +114,7 @@ def test_an_end_without_the_trust_to_end_is_asked_about() -> None:
 def test_an_answer_about_a_visit_does_not_make_it_a_home() -> None:
     desk = Desk().on("2025-02-01")
     desk.says("I live in Lisbon.")
-    desk.hears(Candidate("ana", "home_city", "Paris", verb="temporary", until="2025-02-20", source=USER))  # type: ignore[arg-type]
+    desk.hears(Candidate("ana", "home_city", "Paris", verb="temporary", until="2025-02-20", source=USER))
     desk.on("2025-02-10").hears(Candidate("ana", "home_city", "Porto", source=MAIL, observed_at="2025-02-09"))
     (question,) = desk.memory.questions()
     desk.memory.answer(question, Answer.KEEP)
