@@ -24,7 +24,7 @@ from syncmem.errors import InvalidInput, NotFound
 from syncmem.judging.consolidating import refile
 from syncmem.judging.deciding import decide, same
 from syncmem.judging.names import normal
-from syncmem.judging.questions import Answer, Question, in_doubt_about
+from syncmem.judging.questions import Answer, Question, in_doubt_about, questions
 from syncmem.judging.writing import write
 from syncmem.results import Receipt, Source
 from syncmem.statements import TRUST_TIERS
@@ -38,8 +38,8 @@ _USER: Final = Source(kind="user")
 def answered(memory: Judging, question: Question | str, answer: object) -> tuple[Receipt, ...]:
     """Write an answer in one transaction; its receipts."""
     with memory.transaction():
-        name = question.id if isinstance(question, Question) else question
-        asked = next((each for each in memory.questions() if each.id == name), None)
+        name, about = (question.id, question) if isinstance(question, Question) else (question, None)
+        asked = next((each for each in questions(memory, None, about) if each.id == name), None)
         if asked is None:
             raise NotFound(f"no question {name!r} is open: it was answered, or more was said; see questions()")
         if asked.kind == "name":
@@ -61,15 +61,21 @@ def _about_values(memory: Judging, asked: Question, answer: object) -> list[Rece
             raise InvalidInput("the question has one value; answer with it, Answer.KEEP or Answer.NEITHER")
         receipts = [redefine(memory, asked.scope, asked.predicate, cardinality="many")]
         return receipts + [_hold(memory, asked, value) for value in values]
+    if not offered(memory, asked, answer) and answer in list(Answer):
+        raise InvalidInput(f"{answer!r} would be a value; pass Answer.{str(answer).upper()}, or remember() the value")
     return [_hold(memory, asked, answer)]
+
+
+def offered(memory: Judging, asked: Question, value: object) -> bool:
+    """Whether a value is one of the options."""
+    equality = memory._definition(asked.scope, asked.predicate).equality
+    return any(same(value, option.value, equality) for option in asked.options if not option.over)
 
 
 def _hold(memory: Judging, asked: Question, value: object) -> Receipt:
     """The user says that a value holds: all along, if it was among what was in question."""
-    equality = memory._definition(asked.scope, asked.predicate).equality
-    offered = any(same(value, option.value, equality) for option in asked.options if not option.over)
     visit = memory.event(asked.options[0].event).form == "temporary"
-    since = asked.since if offered and not visit else None
+    since = asked.since if offered(memory, asked, value) and not visit else None
     return memory.remember(asked.entity, asked.predicate, value, since=since, affirm=False, **_word(asked))
 
 

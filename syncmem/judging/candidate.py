@@ -186,6 +186,8 @@ def from_json(text: str) -> Candidate:
 def read_candidates(text: str, defaults: Mapping[str, Any]) -> tuple[list[Candidate], list[str]]:
     """The candidates in a JSON list, and why some of its items are none. ``defaults``: what an item does not say.
 
+    A null is taken for "there is none" only where the item says that it is negated: models write null for unknown.
+
     Raises:
         InvalidInput: the text is no JSON list, or a very long one.
     """
@@ -199,7 +201,10 @@ def read_candidates(text: str, defaults: Mapping[str, Any]) -> tuple[list[Candid
     for number, item in enumerate(items, 1):
         try:
             given = {**defaults, **item} if isinstance(item, dict) else item
-            found.append(CandidateFields.model_validate(given).candidate())
+            candidate = CandidateFields.model_validate(given).candidate()
+            if candidate.value is NONE and candidate.kind != Manner.NEGATED:
+                raise InvalidInput("value: null is no value; say kind negated if it is known that there is none")
+            found.append(candidate)
         except ValidationError as error:
             problems.append(f"item {number}: {_first(error)}")
         except InvalidInput as error:

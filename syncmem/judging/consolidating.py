@@ -116,11 +116,21 @@ def _events(judged: Judgement) -> tuple[str, ...]:
 
 
 def settle_doubts(memory: Judging) -> None:
-    """File what names settle by now: somebody said, here or on another device, what was meant."""
+    """File what names settle by now, here or on another device, and drop what was taken back meanwhile."""
     for entry in memory._in_doubt():
+        if not stands(memory, entry):
+            with memory.transaction():
+                memory._queue().drop(entry.id)
+            continue
         match = by_names(entry.candidate, memory._defined(entry.candidate.scope))
         if match.predicate in memory._defined(entry.candidate.scope):
             refile(memory, entry, match.predicate)
+
+
+def stands(memory: Judging, entry: Entry) -> bool:
+    """Whether what was written of a candidate in doubt was not taken back."""
+    assert entry.doubt is not None
+    return all(memory.event(event).status == "live" for event in entry.doubt.events)
 
 
 def refile(memory: Judging, entry: Entry, predicate: str) -> None:

@@ -23,6 +23,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from syncmem.codec import pack, unpack
+from syncmem.judging.consolidating import stands
 from syncmem.judging.matching import by_names
 from syncmem.judging.queue import Entry
 from syncmem.model.instant import to_datetime
@@ -90,15 +91,21 @@ class Question:
         return as_dict(self)
 
 
-def questions(memory: Judging, scope: str | None) -> tuple[Question, ...]:
-    """All open questions: contested slots first, then sensitive values, then names."""
+def questions(memory: Judging, scope: str | None, about: Question | None = None) -> tuple[Question, ...]:
+    """The open questions: contested slots first, then sensitive values, then names. ``about``: only of its slot."""
+    wanted = None if about is None else (about.scope, about.entity, about.predicate)
     with memory._looking():
         now = to_datetime(memory._now())
         assert now is not None
-        contested = [_contested(memory, belief, now) for belief in memory.contested(valid_at=now, scope=scope)]
+        beliefs = [b for b in memory.contested(valid_at=now, scope=scope) if wanted in (None, _slot(b))]
+        contested = [_contested(memory, belief, now) for belief in beliefs]
         asked = {question.options[0].event for question in contested}
-        sensitive = (_sensitive(memory, belief) for belief in _unconfirmed(memory, scope) if belief.event not in asked)
-        return (*contested, *sensitive, *_names(memory, scope))
+        left = [b for b in _unconfirmed(memory, scope) if b.event not in asked and wanted in (None, _slot(b))]
+        return (*contested, *(_sensitive(memory, belief) for belief in left), *_names(memory, scope))
+
+
+def _slot(belief: Belief) -> tuple[str, str, str]:
+    return belief.scope, belief.entity, belief.predicate
 
 
 # -- contested slots -------------------------------------------------------------------------------------
@@ -182,7 +189,8 @@ def _names(memory: Judging, scope: str | None) -> Iterator[Question]:
     groups: dict[tuple[str, str], list[Entry]] = {}
     for entry in memory._in_doubt():
         defined = memory._defined(entry.candidate.scope)
-        if scope in (None, entry.candidate.scope) and by_names(entry.candidate, defined).predicate not in defined:
+        open_still = by_names(entry.candidate, defined).predicate not in defined and stands(memory, entry)
+        if scope in (None, entry.candidate.scope) and open_still:
             assert entry.doubt is not None
             groups.setdefault((entry.candidate.scope, entry.doubt.predicate), []).append(entry)
     for (where, name), entries in groups.items():
@@ -203,7 +211,7 @@ def _name(memory: Judging, scope: str, name: str, entries: list[Entry]) -> Quest
 def in_doubt_about(memory: Judging, question: Question) -> list[Entry]:
     """The candidates that a question about a name is about."""
     entries = [entry for entry in memory._in_doubt() if entry.candidate.scope == question.scope]
-    return [entry for entry in entries if entry.doubt is not None and entry.doubt.predicate == question.predicate]
+    return [entry for entry in entries if entry.doubt and entry.doubt.predicate == question.predicate]
 
 
 # -- the words ---------------------------------------------------------------------------------------------

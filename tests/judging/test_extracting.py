@@ -98,7 +98,8 @@ def test_any_model_is_an_extractor_through_one_callable() -> None:
             {"predicate": "home_city", "value": "Rome", "verb": "change", "since": "2025-03", "thoughts": "sure"},
             {"predicate": "home_city", "value": "Bonn", "verb": "teleport"},
             "nothing",
-            {"entity": "bob", "predicate": "diet", "value": None, "kind": "inferred", "confidence": 0.4},
+            {"entity": "bob", "predicate": "diet", "value": None, "kind": "negated", "confidence": 0.4},
+            {"predicate": "car", "value": None},
         ]
         return f"```json\n{json.dumps(items)}\n```"
 
@@ -106,7 +107,7 @@ def test_any_model_is_an_extractor_through_one_callable() -> None:
     extract = ModelExtractor(model, (("home_city", "where somebody lives"),), problems.append)
     found = extract(Utterance("I moved to Rome in March", "ana", Source("user", episode="chat-1")))
     assert [(c.entity, c.predicate, c.value) for c in found] == [("ana", "home_city", "Rome"), ("bob", "diet", NONE)]
-    assert [problem.split(":")[0] for problem in problems] == ["item 2", "item 3"]
+    assert [problem.split(":")[0] for problem in problems] == ["item 2", "item 3", "item 5"]
     assert "home_city: where somebody lives" in prompts[0] and "I moved to Rome in March" in prompts[0]
 
 

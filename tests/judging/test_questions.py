@@ -151,6 +151,24 @@ def test_a_sensitive_value_may_be_wrong(answer: object, left: list[str]) -> None
     assert sorted(map(str, desk.values("email"))) == left
 
 
+def test_the_end_of_a_sensitive_value_is_asked_about_as_well() -> None:
+    desk = Desk()
+    desk.memory.remember("ana", "email", "ana@example.org")
+    desk.on("2025-02-01").says("My e-mail is no longer ana@example.org.")
+    assert desk.values("email") == ["ana@example.org"]
+    (asked,) = desk.memory.questions()
+    desk.memory.answer(asked, Answer.NEITHER)
+    assert desk.values("email") == [] and desk.memory.questions() == ()
+
+
+@pytest.mark.parametrize("word", ["keep", "both", "neither"])
+def test_a_word_that_looks_like_an_answer_is_not_remembered_as_a_value(word: str) -> None:
+    desk = Desk()
+    with pytest.raises(InvalidInput, match=rf"Answer\.{word.upper()}"):
+        desk.memory.answer(contested(desk), word)
+    assert desk.values("home_city") == ["Lisbon"]
+
+
 def test_a_confirmed_value_that_is_said_again_is_no_question() -> None:
     desk = Desk()
     desk.memory.remember("ana", "email", "ana@example.org")
@@ -212,6 +230,16 @@ def test_an_answer_about_a_name_settles_it_on_the_device_that_did_not_give_it() 
     laptop.on("2025-02-05").memory.consolidate()
     meet(laptop, phone)
     assert phone.values("hometown") == [] and phone.values("home_city") == ["Porto"]
+
+
+def test_what_was_retracted_meanwhile_is_not_asked_about_and_does_not_come_back() -> None:
+    desk = Desk()
+    (event,) = [option.event for option in doubtful(desk).options]
+    desk.memory.retract(event)
+    assert desk.memory.questions() == ()
+    desk.memory.define("home_city", cardinality="single", aliases=["hometown"])
+    desk.memory.consolidate()
+    assert desk.values("home_city") == desk.values("hometown") == []
 
 
 def test_an_alias_of_two_predicates_is_settled_for_one_of_them() -> None:
