@@ -2,8 +2,8 @@
 
 It is for examples, for tests and for where no model is at hand; it knows a few dozen phrases and passes over the
 rest.  Rules: one sentence at a time; a question says nothing; "if", "maybe" and their like make a sentence
-hypothetical, "she said that" makes it quoted; a date is kept as precisely as it was said; a month without its
-year is read only where it is known when it was said.
+hypothetical, "she said that" makes it quoted; a date is kept as precisely as it was said, and what has a date that
+is none says nothing; a month without its year is read only where it is known when it was said.
 
 >>> [c.value for c in english(Utterance("I speak English, German and Greek.", "ana"))]
 ['English', 'German', 'Greek']
@@ -18,12 +18,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import UTC
 from typing import Any, Final
 
+from syncmem.errors import InvalidInput
 from syncmem.judging.candidate import Candidate, Manner, Verb
 from syncmem.judging.extracting import Utterance
+from syncmem.model.instant import parse
 from syncmem.model.value import NONE
 
+CLAUSE_LETTERS_MAX: Final = 300  # nobody says a fact plainly in more
 _MONTHS: Final = (
     *("january", "february", "march", "april", "may", "june", "july"),
     *("august", "september", "october", "november", "december"),
@@ -119,7 +123,8 @@ def _clauses(words: str) -> Iterator[str]:
         clause = part.strip(" ,\"'")
         while opening := _OPENING.match(clause) or re.match(r"(?:if|maybe|perhaps|suppose|imagine)[ ,]+", clause, re.I):
             clause = clause[opening.end() :]
-        yield clause
+        if len(clause) <= CLAUSE_LETTERS_MAX and clause.isprintable():
+            yield clause
 
 
 def _clause(clause: str, heard: str | None) -> Iterator[dict[str, Any]]:
@@ -140,7 +145,16 @@ def _clause(clause: str, heard: str | None) -> Iterator[dict[str, Any]]:
 
 
 def _date(text: str, heard: str | None) -> str | None:
-    """A date as text; a month without a year is the last one before it was said, None if that is unknown."""
+    """A date as text, None if it is none; a month without a year is the last one before it was said."""
+    stated = _spelled(text, heard)
+    try:
+        return stated if stated is None or parse(stated, zone=UTC) else None
+    except InvalidInput:
+        return None
+
+
+def _spelled(text: str, heard: str | None) -> str | None:
+    """A date as the library writes it; None for a month of nobody knows which year."""
     if re.fullmatch(r"\d{4}(-\d\d){0,2}", text):
         return text
     month = next(number for number, name in enumerate(_MONTHS, 1) if name in text.lower())

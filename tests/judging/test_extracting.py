@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from syncmem import NONE, InvalidInput, ModelExtractor, Source, Utterance, english
 from syncmem.judging.candidate import Candidate, from_json, to_json
@@ -54,6 +56,57 @@ def test_what_a_first_person_says_plainly(text: str, expected: list[tuple[Any, .
 
 def test_a_month_without_year_is_not_guessed_where_nobody_knows_when_it_was_said() -> None:
     assert english(Utterance("I moved to Berlin in March.", "ana")) == []
+
+
+WORDS = (
+    *(
+        "I",
+        "my",
+        "live in",
+        "moved to",
+        "work at",
+        "speak",
+        "no longer",
+        "never lived in",
+        "is",
+        "is not",
+        "but",
+        "and",
+    ),
+    *(
+        "in",
+        "since",
+        "from",
+        "to",
+        "until",
+        "2025",
+        "2025-99",
+        "31 February 2025",
+        "March",
+        "if",
+        "She said that",
+        "not",
+    ),
+    *(",", ".", "?", "e-mail", "x" * 2000, "a@b.c", "\ud800", "\n", "'", "", "Rome", "\u0130stanbul"),
+)
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=25))
+def test_whatever_is_said_every_candidate_can_be_submitted(words: list[str]) -> None:
+    for said_on in (None, "2025-04-10"):
+        for candidate in english(Utterance(" ".join(words), "ana", observed_at=said_on)):
+            candidate.check("UTC")
+
+
+@pytest.mark.parametrize(
+    "piece", ["I live in a ", "my x is y from 2025 to ", "I moved to in in ", ",and I ", "a.b", "maybe "]
+)
+def test_a_long_text_without_an_end_is_read_in_no_time(piece: str) -> None:
+    english(Utterance(piece * 20_000, "ana"))  # the test's timeout is the bound: minutes, where a second is needed
+
+
+def test_a_date_that_is_none_says_nothing() -> None:
+    assert english(Utterance("I live in Rome since 2025-99. I moved to Bonn on 31 February 2025.", "ana")) == []
 
 
 def test_a_candidate_names_the_passage_that_it_was_said_in() -> None:

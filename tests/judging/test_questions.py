@@ -71,6 +71,19 @@ def test_a_question_is_on_every_device_and_closed_on_all_by_one_answer(answer: o
     assert laptop.line("home_city") == phone.line("home_city")
 
 
+def test_two_devices_that_hear_different_things_at_once_ask() -> None:
+    laptop, phone = Desk(1).on("2025-02-01"), Desk(2).on("2025-02-01")
+    laptop.says("I live in Lisbon.")
+    phone.clock.time += 60 * SECOND
+    phone.says("I live in Porto.")
+    meet(laptop.on("2025-02-02"), phone.on("2025-02-02"))
+    (asked,) = laptop.memory.questions()
+    assert [option.value for option in asked.options] == ["Porto", "Lisbon"]
+    laptop.memory.answer(asked, "Lisbon")
+    meet(laptop, phone.on("2025-02-03"))
+    assert phone.memory.questions() == () and phone.values("home_city") == ["Lisbon"]
+
+
 def test_what_comes_after_an_answer_may_be_asked_about_again() -> None:
     desk = Desk()
     first = contested(desk)
