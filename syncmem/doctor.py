@@ -19,6 +19,7 @@ from syncmem.results import Doctor
 
 OSCILLATION_MIN: Final = 2  # times a slot went back to a value it had left
 LIKELY_SINGLE_ENTITIES: Final = 10  # many-valued, and this many entities never had two values at once
+WAITING_NOTABLE: Final = 1_000  # candidates: weeks of talk that nobody judged
 _LISTED_MAX: Final = 20
 
 
@@ -26,7 +27,7 @@ def examine(replica: Replica, *, full: bool) -> Doctor:
     """Look at everything cheap; ``full`` also reads every event and recomputes every chain."""
     facts: dict[str, Any] = {}
     problems: list[str] = []
-    for look in (_library, _file, _keys, _logs, _held, _erased, _beliefs):
+    for look in (_library, _file, _keys, _logs, _held, _erased, _beliefs, _candidates):
         look(replica, facts, problems)
     if full:
         _read_all(replica, facts, problems)
@@ -185,6 +186,15 @@ def oscillating(replica: Replica) -> list[dict[str, Any]]:
         GROUP BY slot HAVING times >= ? ORDER BY times DESC, s.entity, s.predicate LIMIT ?"""
     rows = replica.db.execute(sql, (OSCILLATION_MIN, _LISTED_MAX)).fetchall()
     return [dict(zip(("scope", "entity", "predicate", "times"), row, strict=True)) for row in rows]
+
+
+def _candidates(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
+    """What was submitted and is not judged, or judged and in doubt."""
+    sql = "SELECT count(*) - count(doubt), count(doubt) FROM candidates"
+    waiting, in_doubt = replica.db.execute(sql).fetchone()
+    facts["candidates"] = {"waiting": waiting, "in_doubt": in_doubt}
+    if waiting > WAITING_NOTABLE:
+        problems.append(f"{waiting} candidates wait to be judged; call consolidate() from time to time")
 
 
 def _undeclared(replica: Replica) -> list[str]:

@@ -36,6 +36,14 @@ def test_nothing_is_judged_before_it_is_consolidated_and_all_of_it_then() -> Non
     assert desk.values("home_city") == ["Rome"] and desk.memory.consolidate() == ()
 
 
+def test_the_doctor_tells_how_much_waits_and_that_nobody_judges_it() -> None:
+    memory = Desk().memory
+    memory.submit([Candidate("ana", "language", f"L{n}", source=USER) for n in range(1_001)])
+    doctor = memory.doctor()
+    assert doctor.facts["candidates"] == {"waiting": 1_001, "in_doubt": 0}
+    assert [problem for problem in doctor.problems if "consolidate()" in problem]
+
+
 def test_what_was_said_counts_from_when_it_was_said_and_not_from_when_it_was_judged() -> None:
     desk = Desk().on("2025-02-01")
     desk.memory.submit(Candidate("ana", "home_city", "Bonn", source=USER))
