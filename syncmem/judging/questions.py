@@ -176,9 +176,19 @@ def _unconfirmed(memory: Judging, scope: str | None) -> Iterator[Belief]:
 
 
 def _sensitive(memory: Judging, belief: Belief) -> Question:
-    option = _option(memory.event(belief.event))
-    text = f"Is this right for {belief.predicate} of {belief.entity}: {_side(memory, option)}?"
-    return _question("sensitive", text, belief, (option,), belief.valid_from)
+    options = _different([_option(memory.event(belief.event)), *_replaced(memory, belief)])
+    first, *others = (_side(memory, option) for option in options)
+    before = f" Said before: {', '.join(others)}." if others else ""
+    text = f"Is this right for {belief.predicate} of {belief.entity}: {first}?{before}"
+    return _question("sensitive", text, belief, options, belief.valid_from)
+
+
+def _replaced(memory: Judging, belief: Belief) -> list[Option]:
+    """Other values that were heard and not confirmed either, of which this one took the place."""
+    now = to_datetime(memory._now())
+    assert now is not None
+    lost = memory.why(belief, valid_at=now).lost
+    return [_option(entry) for entry, _ in lost if _covers(entry, now) and entry.trust <= belief.trust]
 
 
 # -- names in doubt --------------------------------------------------------------------------------------

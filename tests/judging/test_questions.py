@@ -164,6 +164,19 @@ def test_a_sensitive_value_may_be_wrong(answer: object, left: list[str]) -> None
     assert sorted(map(str, desk.values("email"))) == left
 
 
+def test_of_two_sensitive_values_that_nobody_confirmed_both_are_named() -> None:
+    desk = Desk().on("2025-02-01")
+    desk.says("My full name is Ana Lopes.")
+    desk.on("2025-02-02").says("My full name is Ana Smith.")
+    (asked,) = desk.memory.questions()
+    assert asked.text == (
+        "Is this right for legal_name of ana: 'Ana Smith' (user, 2025-02-02)? "
+        "Said before: 'Ana Lopes' (user, 2025-02-01)."
+    )
+    desk.memory.answer(asked, "Ana Lopes")
+    assert desk.values("legal_name") == ["Ana Lopes"] and desk.memory.questions() == ()
+
+
 def test_the_end_of_a_sensitive_value_is_asked_about_as_well() -> None:
     desk = Desk()
     desk.memory.remember("ana", "email", "ana@example.org")
