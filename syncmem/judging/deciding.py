@@ -9,6 +9,7 @@ the candidate                                          decision
 =====================================================  =========================================================
 is the agent's own word                                set aside: no evidence
 is quoted or hypothetical                              set aside: not said as a fact by its speaker
+says that something did not hold for some time         set aside: no statement says that of a time alone
 comes from a passage whose same claim stands           set aside: known from there already
 comes from a passage whose same claim was taken back   set aside: only a new statement brings it again
 is about a sensitive predicate                         tier "inference": it overrules nobody, and is asked about
@@ -89,6 +90,8 @@ def _set_aside(candidate: Candidate, definition: Predicate, heard: Sequence[Hist
         return "the agent's own words are no evidence"
     if candidate.kind in (Manner.QUOTED, Manner.HYPOTHETICAL):
         return f"it was {candidate.kind}, not said as a fact by its speaker"
+    if candidate.kind == Manner.NEGATED and candidate.verb in (Verb.PERIOD, Verb.TEMPORARY):
+        return "no statement says that something did not hold for some time alone"
     wanted = Verb.STATE if _verb(candidate) not in (Verb.END, Verb.DENY) else _verb(candidate)
     for entry in heard:
         if _SAYS.get(entry.verb) == wanted and same(entry.value, candidate.value, definition.equality):
@@ -109,8 +112,9 @@ def _tier(candidate: Candidate, definition: Predicate) -> tuple[str, str]:
 
 
 def _verb(candidate: Candidate) -> Verb:
-    """The verb that is meant: what is negated ends, unless it says that there is none."""
-    if candidate.kind == Manner.NEGATED and candidate.verb != Verb.DENY and candidate.value is not NONE:
+    """The verb that is meant: what is negated ends, unless it says that there is none, or what is so instead."""
+    negated = candidate.kind == Manner.NEGATED and candidate.verb not in (Verb.DENY, Verb.CORRECT)
+    if negated and candidate.value is not NONE:
         return Verb.END
     return Verb(candidate.verb)
 

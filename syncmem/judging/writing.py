@@ -30,11 +30,18 @@ def write(memory: Judging, candidate: Candidate, predicate: str, verdict: Verdic
         assert verdict.target is not None
         return _correct(memory, candidate, verdict.target, said)
     if verdict.action == Action.END:
-        changed = candidate.since is not None
-        return [memory.end(*slot, candidate.value, at=candidate.since, changed=changed, **said)]
+        return [memory.end(*slot, candidate.value, **(said | _ended(candidate)))]
     if verdict.action == Action.DENY:
         return [memory.deny(*slot, candidate.value, **said)]
     return []
+
+
+def _ended(candidate: Candidate) -> dict[str, Any]:
+    """When it ended: "left in July", "not since July", or "I did not move there in July", which says no end."""
+    if candidate.verb == Verb.END:
+        at = candidate.since or candidate.until
+        return {"at": at, "changed": at is not None}
+    return {"at": None if candidate.verb == Verb.CHANGE else candidate.since}
 
 
 def _said(candidate: Candidate, verdict: Verdict, observed: int) -> dict[str, Any]:

@@ -81,6 +81,30 @@ def test_who_no_longer_lives_there_is_known_to_live_nowhere(desk: Desk) -> None:
     assert desk.line("home_city") == [("Lisbon", "2025-02-01", "2025-03-01")]
 
 
+@pytest.mark.parametrize(
+    ("verb", "bounds", "line"),
+    [
+        ("state", {}, [("Lisbon", "2025-02-01", "2025-03-01")]),
+        ("state", {"since": "2025-02-10"}, [("Lisbon", "2025-02-01", "2025-02-10")]),
+        ("end", {"since": "2025-02-10"}, [("Lisbon", "2025-02-01", "2025-02-10")]),
+        ("end", {"until": "2025-02-10"}, [("Lisbon", "2025-02-01", "2025-02-10")]),
+        ("change", {"since": "2025-01"}, [("Lisbon", "2025-02-01", "2025-03-01")]),
+        ("period", {"since": "2025-01", "until": "2025-02"}, [("Lisbon", "2025-02-01", None)]),
+        ("temporary", {"until": "2025-04"}, [("Lisbon", "2025-02-01", None)]),
+    ],
+)
+def test_what_is_negated_ends_when_it_says_and_never_begins(
+    desk: Desk, verb: str, bounds: dict[str, str], line: list[object]
+) -> None:
+    desk.hears(Candidate("ana", "home_city", "Lisbon", verb, "negated", **bounds, source=USER))
+    assert desk.line("home_city") == line
+
+
+def test_a_correction_that_is_marked_as_negated_is_a_correction(desk: Desk) -> None:
+    desk.hears(Candidate("ana", "home_city", "Porto", "correct", "negated", instead_of="Lisbon", source=USER))
+    assert desk.line("home_city") == [("Porto", "2025-02-01", None)]
+
+
 def test_one_of_many_values_ends_alone(desk: Desk) -> None:
     desk.says("I don't speak Dutch.")
     assert desk.values("language") == ["Greek"]
