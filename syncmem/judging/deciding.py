@@ -23,7 +23,7 @@ What is written in that tier:
 
 =================================================  =============================================================
 deny                                               a denial
-end; anything negated, unless the value is "none"  an end ("left in July" if it says when)
+end; a negated state or change, of some value      an end ("left in July", if it says when)
 correct, and something else is believed            a correction of that, if it is stated and not sensitive
 all else                                           a claim: state, change, period or temporary
 =================================================  =============================================================
