@@ -68,6 +68,14 @@ from syncmem.watch import Subscription
 if TYPE_CHECKING:
     from syncmem.aio import AsyncMemory
     from syncmem.background import BackgroundSync
+    from syncmem.judging.candidate import Candidate
+    from syncmem.judging.consolidating import Judgement
+    from syncmem.judging.english import english
+    from syncmem.judging.extracting import Extractor, ModelExtractor, Utterance
+    from syncmem.judging.matching import Match, Matcher, ModelMatcher, by_names
+    from syncmem.judging.packs import PackReport
+    from syncmem.judging.questions import Answer, Option, Question
+    from syncmem.judging.verbs import Submission
     from syncmem.standing import DeviceStatus, ErasureStatus, MailboxStatus, MailboxSync, SlotChange, Status, SyncReport
 
 __version__ = "0.1.0"
@@ -76,12 +84,14 @@ __all__ = [
     "NONE",
     "TRUST_TIERS",
     "UNDATED",
+    "Answer",
     "AsyncMemory",
     "BackgroundSync",
     "BadSignature",
     "Belief",
     "BrokenChain",
     "Busy",
+    "Candidate",
     "Change",
     "Closed",
     "Damaged",
@@ -94,29 +104,38 @@ __all__ = [
     "ErasureReport",
     "ErasureStatus",
     "Explanation",
+    "Extractor",
     "FileError",
     "Forked",
     "Grade",
     "HistoryEntry",
     "InvalidInput",
     "Invitation",
+    "Judgement",
     "KeyUnreadable",
     "MailboxError",
     "MailboxRefused",
     "MailboxStatus",
     "MailboxSync",
     "ManualClock",
+    "Match",
+    "Matcher",
     "Memory",
     "MergeReport",
+    "ModelExtractor",
+    "ModelMatcher",
     "NewerFile",
     "NoKeyring",
     "NotAReplica",
     "NotCanonical",
     "NotFound",
     "Notice",
+    "Option",
     "OverQuota",
+    "PackReport",
     "PeerError",
     "Predicate",
+    "Question",
     "ReadOnlyFile",
     "Receipt",
     "RepairedLog",
@@ -125,15 +144,19 @@ __all__ = [
     "SlotChange",
     "Source",
     "Status",
+    "Submission",
     "Subscription",
     "SyncReport",
     "SyncmemError",
     "Timeline",
     "Unreachable",
     "Unreadable",
+    "Utterance",
     "Wiped",
     "Withdrawal",
     "WrongKey",
+    "by_names",
+    "english",
     "restore",
 ]
 
@@ -141,6 +164,14 @@ __all__ = [
 _LATE = {
     "AsyncMemory": "syncmem.aio",  # asyncio is slow to import
     "BackgroundSync": "syncmem.background",
+    "Candidate": "syncmem.judging.candidate",  # and with it pydantic, as with what follows
+    "Judgement": "syncmem.judging.consolidating",
+    "english": "syncmem.judging.english",
+    **dict.fromkeys(("Extractor", "ModelExtractor", "Utterance"), "syncmem.judging.extracting"),
+    **dict.fromkeys(("Match", "Matcher", "ModelMatcher", "by_names"), "syncmem.judging.matching"),
+    "PackReport": "syncmem.judging.packs",
+    **dict.fromkeys(("Answer", "Option", "Question"), "syncmem.judging.questions"),
+    "Submission": "syncmem.judging.verbs",
     **dict.fromkeys(
         ("DeviceStatus", "ErasureStatus", "MailboxStatus", "MailboxSync", "SlotChange", "Status", "SyncReport"),
         "syncmem.standing",

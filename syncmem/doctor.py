@@ -19,13 +19,14 @@ from syncmem.results import Doctor
 
 _DAY: Final = 86_400_000_000
 _HOUR: Final = 3_600_000_000
+WAITING_NOTABLE: Final = 1_000  # candidates: weeks of talk that nobody judged
 
 
 def examine(replica: Replica, *, full: bool) -> Doctor:
     """Look at everything cheap; ``full`` also reads every event and recomputes every chain."""
     facts: dict[str, Any] = {}
     problems: list[str] = []
-    for look in (_library, _file, _keys, _logs, _forks, _clocks, _held, _erased, diagnose):
+    for look in (_library, _file, _keys, _logs, _forks, _clocks, _held, _erased, diagnose, _candidates):
         look(replica, facts, problems)
     if full:
         _read_all(replica, facts, problems)
@@ -188,6 +189,15 @@ def _erased(replica: Replica, facts: dict[str, Any], problems: list[str]) -> Non
             "traces of what was erased may be in the file, because a program that reads it held up their removal; "
             "end it, then run 'syncmem scrub'"
         )
+
+
+def _candidates(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
+    """What was submitted and is not judged, or judged and in doubt."""
+    sql = "SELECT count(*) - count(doubt), count(doubt) FROM candidates"
+    waiting, in_doubt = replica.db.execute(sql).fetchone()
+    facts["candidates"] = {"waiting": waiting, "in_doubt": in_doubt}
+    if waiting > WAITING_NOTABLE:
+        problems.append(f"{waiting} candidates wait to be judged; call consolidate() from time to time")
 
 
 def _read_all(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:

@@ -116,6 +116,7 @@ class DefineLine(Words):
     then: str | None = None
     sensitive: bool | None = None
     description: str | None = None
+    aliases: list[str] = []
     scope: str = "vault"
 
 

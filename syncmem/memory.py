@@ -23,6 +23,7 @@ from syncmem.doctor import examine
 from syncmem.environment import Environment
 from syncmem.errors import InvalidInput
 from syncmem.forgetting import Forgetting
+from syncmem.judging.verbs import Judging
 from syncmem.meeting import Meeting, Offer, Progress
 from syncmem.replica.connection import WAIT_SECONDS
 from syncmem.results import Doctor, MergeReport, Notice
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from syncmem.standing import SyncReport
 
 
-class Memory(Withdrawing, Forgetting, Meeting, Syncing):
+class Memory(Withdrawing, Judging, Forgetting, Meeting, Syncing):
     """A replica of an assistant's memory in one SQLite file.
 
     Args:

@@ -180,6 +180,7 @@ class Writing(Opened):
         then: str | None = None,
         sensitive: bool | None = None,
         description: str | None = None,
+        aliases: Iterable[str] = (),
         scope: str = VAULT,
         trust: Trust = None,
         source: Source | str | None = None,
@@ -193,6 +194,7 @@ class Writing(Opened):
             equality: when two values are the same: "exact", "casefold", "number", "date".
             ttl, stale_after, stale_trust, then: defaults for its claims, stored in each claim when written.
             sensitive: changes are to be confirmed by the user.
+            aliases: other names and phrases by which people and models call it.
         """
         said = self._words(
             scope=scope, trust=trust, source=source, observed_at=None, batch=batch, reason=reason, zone=None
@@ -207,6 +209,7 @@ class Writing(Opened):
                 "then": then,
                 "sensitive": sensitive,
                 "description": None if description is None else statements.text("description", description, 8 * 1024),
+                "aliases": [statements.name("alias", alias) for alias in _listed("aliases", aliases)] or None,
             }
         )
         name = statements.name("predicate", predicate)
@@ -264,3 +267,10 @@ class Writing(Opened):
 
     def _ref(self, event: str) -> Ref:
         return self._replica.logs.ref(self._telling.position(event))
+
+
+def _listed(what: str, given: Iterable[str]) -> Iterable[str]:
+    """Names that were given, and not one text by mistake."""
+    if isinstance(given, str):
+        raise InvalidInput(f"{what} is a list of names; pass [{given!r}]")
+    return given

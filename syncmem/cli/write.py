@@ -13,7 +13,7 @@ from syncmem.cli.options import (
     bounds_options,
     entity_argument,
     keywords,
-    predicate_argument,
+    optional_predicate,
     said_options,
     scope_option,
     slot_arguments,
@@ -213,7 +213,7 @@ def _erased_text(report: ErasureReport) -> str:
 
 
 @verb("define")
-@predicate_argument
+@optional_predicate
 @click.option("--single", "cardinality", flag_value="single", help="One value at a time.")
 @click.option("--many", "cardinality", flag_value="many", help="Several values at once.")
 @click.option(
@@ -225,14 +225,40 @@ def _erased_text(report: ErasureReport) -> str:
 @click.option("--then", type=click.Choice(["resume", "vacate"]), help="What follows a bounded value that does not say.")
 @click.option("--sensitive/--not-sensitive", default=None, help="Changes are to be confirmed by the user.")
 @click.option("--description", metavar="TEXT")
+@click.option("--alias", "aliases", metavar="NAME", multiple=True, help="Another name for it; may be repeated.")
+@click.option("--pack", metavar="NAME|FILE", help="Define all predicates of a pack, such as 'personal', instead.")
 @scope_option
-def define(session: Session, predicate: str, **options: Any) -> None:
-    """Say what a predicate is like."""
+def define(session: Session, predicate: str | None, pack: str | None, **options: Any) -> None:
+    """Say what a predicate is like, or take a whole pack of them.
+
+    \b
+      syncmem define home_city --single --alias "lives in"
+      syncmem define --pack personal            (what is defined already stays as it is)
+    """
+    if (predicate is None) == (pack is None):
+        raise click.UsageError("Give one of PREDICATE and --pack.")
+    if pack is not None:
+        _define_pack(session, pack, options)
+        return
+    assert predicate is not None
     if options["cardinality"] is None:
         raise click.UsageError("Give --single (one value at a time) or --many (several at once).")
     with session.memory() as memory:
         receipt = memory.define(predicate, **keywords(options))
     _show(session, receipt)
+
+
+def _define_pack(session: Session, pack: str, options: dict[str, Any]) -> None:
+    from syncmem.cli.words import counted, escaped
+
+    scope = options.pop("scope")
+    if any(option not in (None, ()) for option in options.values()):
+        raise click.UsageError("--pack says all about its predicates; give no other option than --scope with it.")
+    with session.memory() as memory:
+        report = memory.define_pack(pack, **({} if scope is None else {"scope": scope}))
+    defined = f"{counted(len(report.defined), 'predicate')} defined: {', '.join(report.defined) or 'none'}"
+    kept = f"\ndefined before, and left as they are: {', '.join(report.kept)}" if report.kept else ""
+    session.show(report.to_dict(), lambda: escaped(defined) + kept)
 
 
 def _show(session: Session, receipt: Receipt) -> None:

@@ -14,7 +14,11 @@ from typing import Any, Final
 from syncmem.errors import InvalidInput
 from syncmem.model.value import Equality
 
-SETTINGS: Final = ("cardinality", "equality", "ttl", "stale_after", "stale_trust", "then", "sensitive", "description")
+SETTINGS: Final = (
+    *("cardinality", "equality", "ttl", "stale_after", "stale_trust", "then", "sensitive", "description"),
+    "aliases",
+)
+ALIASES_MAX: Final = 64  # names of one predicate: a list to be read by people
 CARDINALITIES: Final = ("single", "many")
 
 
@@ -29,6 +33,7 @@ class Predicate:
         stale_after: from then on an open claim counts with ``stale_trust`` only.
         then: what follows a bounded claim that does not say ("resume" or "vacate").
         sensitive: changes are to be confirmed by the user.
+        aliases: other names and phrases by which people and models call it.
         declared: False for a predicate that nobody defined.
     """
 
@@ -40,6 +45,7 @@ class Predicate:
     then: str | None = None
     sensitive: bool = False
     description: str = ""
+    aliases: tuple[str, ...] = ()
     declared: bool = True
 
 
@@ -58,6 +64,7 @@ def read(settings: Mapping[str, Any]) -> Predicate:
         then=settings["then"] if settings.get("then") in ("resume", "vacate") else None,
         sensitive=settings.get("sensitive") is True,
         description=str(settings.get("description", "")),
+        aliases=_texts(settings.get("aliases")),
     )
 
 
@@ -84,6 +91,10 @@ def checked(settings: Mapping[str, Any]) -> dict[str, Any]:
             raise InvalidInput(f"{name} is a positive duration; pass a timedelta or text such as '30d'")
     if ("stale_after" in result) != ("stale_trust" in result):
         raise InvalidInput("stale_after and stale_trust belong together; pass both or neither")
+    if "aliases" in result:
+        result["aliases"] = list(result["aliases"])
+        if len(result["aliases"]) > ALIASES_MAX or _texts(result["aliases"]) != tuple(result["aliases"]):
+            raise InvalidInput(f"aliases are up to {ALIASES_MAX} different texts; pass fewer, each with a letter")
     if not 0 <= result.get("stale_trust", 0) <= 100:
         raise InvalidInput("stale_trust is a trust from 0 to 100; pass a tier such as 'inference'")
     return result
@@ -98,3 +109,9 @@ def _one_of(settings: dict[str, Any], name: str, allowed: tuple[str, ...]) -> No
 
 def _duration(value: Any) -> int | None:
     return value if type(value) is int and 0 < value < 2**62 else None
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    """The different texts of a list that say something."""
+    given = value if isinstance(value, list) else []
+    return tuple(dict.fromkeys(item for item in given if isinstance(item, str) and item.strip()))

@@ -1,9 +1,10 @@
 """Erasing: what an erasure does to this replica, so that it is as if it had never had what was erased.
 
 Rules: of an erased event the header hash stays in its log, with its place and its arrival; payload, salt
-and every derived row go, for all known times.  A slot of which statements are left (they only mentioned the
-entity, or their authors had seen the erasure) is told anew from the first erased one on; so is a slot in
-which an erased statement took another one back.  Nothing that acts on events is ever erased, only statements.
+and every derived row go, for all known times, and what waits to be judged about the entity goes with them.  A
+slot of which statements are left (they only mentioned the entity, or their authors had seen the erasure) is told
+anew from the first erased one on; so is a slot in which an erased statement took another one back.  Nothing that
+acts on events is ever erased, only statements.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ class Erasing:
         self._retelling = Retelling(database, logs, catalog, clocks, cuts, fold)
         self.hints: dict[str, str] = {}  # scope -> an entity of which it is known that it is to be erased
         self.erased: dict[str, int] = {}  # scope -> how many events the latest transaction erased
+        self.leaves_traces = False  # whether the latest transaction took something out of the file
 
     def apply(self, n: int, arrivals: Sequence[Arrival]) -> tuple[list[Arrival], list[Change]]:
         """Apply the erasures that are due: the arrivals as they are now, and the slots that were told anew.
@@ -55,6 +57,7 @@ class Erasing:
         ``arrivals`` are stored and not yet folded; what was stored before transaction ``n`` is.
         """
         self.erased = {}
+        self.leaves_traces = False
         due = self._erasures.due()
         if due:
             return self._apply(n, due, arrivals)
@@ -68,6 +71,7 @@ class Erasing:
             self.erased[scope] = self.erased.get(scope, 0) + 1
         changes = self._take_out(n, older)
         self._logs.erase(fresh)
+        self.leaves_traces = self.leaves_traces or bool(self.erased)
         if self.erased:  # sealed blobs that wait to be sent may hold it: they are written anew, under new counters
             self._db.execute("DELETE FROM blobs WHERE blob IS NOT NULL")
         self._erasures.mark(due, applied=True)
@@ -82,6 +86,7 @@ class Erasing:
         by_scope = sorted((self._logs.key_of(position).scope, position) for position in due)
         for scope, group in groupby(by_scope, key=lambda pair: pair[0]):
             for entity in self._entities(scope, [position for _, position in group]):
+                self._drop_candidates(scope, entity)
                 for position in self.about(scope, entity):
                     if self._erasures.forbids(position, self._logs.event(position)):
                         yield position
@@ -92,7 +97,8 @@ class Erasing:
         if hint is not None and [wanted for _, wanted in names] == [{subject_name(key, hint)} for key, _ in names]:
             return [hint]
         sql = "SELECT DISTINCT entity FROM slots WHERE scope = ? UNION SELECT DISTINCT entity FROM mentions"
-        known = [row[0] for row in self._db.execute(sql, (scope,)).fetchall()]
+        sql += " UNION SELECT DISTINCT value FROM candidates, json_each(subjects) WHERE scope = ?"
+        known = [row[0] for row in self._db.execute(sql, (scope, scope)).fetchall()]
         return [entity for entity in known if any(subject_name(key, entity) in wanted for key, wanted in names)]
 
     def about(self, scope: str, entity: str) -> list[int]:
@@ -109,6 +115,12 @@ class Erasing:
         equality = self._catalog.predicate(slot.scope, slot.predicate).equality
         records = [*self._fold.pages.records(slot.id, equality), *self._fold.timelines.denials(slot.id, equality)]
         return [record.position for record in records]
+
+    def _drop_candidates(self, scope: str, entity: str) -> None:
+        """Forget what waits to be judged about an entity: it was heard before the erasure."""
+        about = "EXISTS (SELECT 1 FROM json_each(subjects) WHERE value = ?)"
+        gone = self._db.execute(f"DELETE FROM candidates WHERE scope = ? AND {about}", (scope, entity)).rowcount
+        self.leaves_traces = self.leaves_traces or gone > 0
 
     # -- taking it out ------------------------------------------------------------------------------
 

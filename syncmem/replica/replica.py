@@ -280,7 +280,7 @@ class Replica:
     ) -> Written:
         """Erase what is to go, fold what was stored, and record the transaction."""
         arrivals, retold = self.erasing.apply(n, arrivals)
-        if self.erasing.erased:
+        if self.erasing.leaves_traces:
             self.scrubber.mark(n)
         changes = [*retold, *self.fold.arrive(n, arrivals, new=new, recheck=recheck)]
         mine = {log.no for log in self.logs.own}

@@ -25,6 +25,7 @@ dropped and folded again.  Times are microseconds since 1970 UTC; ``-2**62`` and
 ``sources``        (kind, id) pairs that claims name
 ``erasures``       the names under which erasures speak of entities; ``sightings``: which log has seen which place
                    of which other log, by its frontier notes; ``mentions``: who else a statement speaks of
+``candidates``     what was heard and is not judged yet, or is judged and in doubt; of this device alone
 ``chores``         what is still to be done to the file: traces to be scrubbed
 ``slot_digests``   of each slot what is believed, as one number; ``belief_digests`` hold their sums by scope
 ``statements``     the roster: who belongs to the vault
@@ -117,6 +118,9 @@ CREATE TABLE sightings (
     about INTEGER, log INTEGER, last INTEGER, place INTEGER NOT NULL, head BLOB NOT NULL,
     PRIMARY KEY (about, log, last, head)) WITHOUT ROWID;
 CREATE TABLE mentions (entity TEXT, position INTEGER, PRIMARY KEY (entity, position)) WITHOUT ROWID;
+CREATE TABLE candidates (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, scope TEXT NOT NULL, subjects TEXT NOT NULL, observed INTEGER NOT NULL,
+    body TEXT NOT NULL, doubt TEXT);
 CREATE TABLE chores (name TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID;
 """
 

@@ -1,0 +1,146 @@
+"""Consolidating: judging what waits, one candidate after the other, off the response path.
+
+Rules: one transaction a candidate, in which it is written and leaves the queue, so that a crash repeats nothing
+and loses nothing; a model is asked outside of all locks, so that what arrives meanwhile is stored and judged later;
+a candidate that cannot be written is reported and leaves the queue; nobody is asked anything here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from syncmem.errors import InvalidInput, NotFound
+from syncmem.judging.candidate import Candidate, Verb
+from syncmem.judging.deciding import Action, Verdict, decide
+from syncmem.judging.matching import Match, Matcher, by_names
+from syncmem.judging.queue import Doubt, Entry
+from syncmem.judging.writing import write
+from syncmem.results import HistoryEntry, Receipt
+
+if TYPE_CHECKING:
+    from syncmem.judging.verbs import Judging
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What became of a candidate.
+
+    Attributes:
+        predicate: the predicate under which it was judged.
+        outcome: of what was written, the receipt's decision (ADD, UPDATE, DELETE, NOOP, CONTESTED), else
+            "SET ASIDE", or "REFUSED" for what no event can say.
+        because: why, in a few words.
+        receipts: of the events that were written.
+        proposals: predicates that may have been meant as well; the user is asked.
+    """
+
+    candidate: Candidate
+    predicate: str
+    outcome: str
+    because: str
+    receipts: tuple[Receipt, ...] = ()
+    proposals: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON types."""
+        told = [receipt.to_dict() for receipt in self.receipts]
+        return {
+            "candidate": self.candidate.to_dict(),
+            "predicate": self.predicate,
+            "outcome": self.outcome,
+            "because": self.because,
+            "receipts": told,
+            "proposals": list(self.proposals),
+        }
+
+
+def consolidate(memory: Judging, matcher: Matcher) -> Iterator[Judgement]:
+    """Judge what waits, what comes meanwhile included; and file what is no longer in doubt."""
+    settle_doubts(memory)
+    last = 0
+    while (entry := memory._first_waiting(last)) is not None:
+        last = entry.id
+        judged = judge(memory, entry, matcher(entry.candidate, memory._defined(entry.candidate.scope)))
+        if judged is not None:
+            yield judged
+
+
+def judge(memory: Judging, entry: Entry, match: Match) -> Judgement | None:
+    """Judge one candidate in one transaction; None if another process did."""
+    with memory.transaction():
+        queue = memory._queue()
+        if queue.waiting(entry.id) is None:
+            return None
+        queue.drop(entry.id)
+        try:
+            with memory.transaction():
+                judged = _judged(memory, entry, match)
+        except (InvalidInput, NotFound) as error:
+            return Judgement(entry.candidate, match.predicate, "REFUSED", str(error))
+        if match.proposals and judged.receipts:
+            queue.keep(entry, Doubt(match.predicate, match.proposals, _events(judged)))
+        return judged
+
+
+def _judged(memory: Judging, entry: Entry, match: Match) -> Judgement:
+    verdict = _verdict(memory, entry.candidate, match.predicate)
+    receipts = write(memory, entry.candidate, match.predicate, verdict, entry.observed)
+    outcome = str(receipts[-1].decision) if receipts else "SET ASIDE"
+    return Judgement(entry.candidate, match.predicate, outcome, verdict.because, tuple(receipts), match.proposals)
+
+
+def _verdict(memory: Judging, candidate: Candidate, predicate: str) -> Verdict:
+    scope = candidate.scope
+    heard = _from_same_passage(memory, candidate, predicate)
+    corrects = candidate.verb == Verb.CORRECT
+    present = memory.beliefs(candidate.entity, predicate, scope=scope) if corrects else []
+    return decide(candidate, memory._definition(scope, predicate), present, heard)
+
+
+def _from_same_passage(memory: Judging, candidate: Candidate, predicate: str) -> Sequence[HistoryEntry]:
+    """What was written before from the very passage that a candidate comes from."""
+    source = candidate.source
+    if source.episode is None:
+        return []
+    found = memory.history(candidate.entity, predicate, scope=candidate.scope)
+    return [entry for entry in found if entry.source == source]
+
+
+def _events(judged: Judgement) -> tuple[str, ...]:
+    return tuple(receipt.event for receipt in judged.receipts)
+
+
+# -- doubts ----------------------------------------------------------------------------------------------
+
+
+def settle_doubts(memory: Judging) -> None:
+    """File what names settle by now, here or on another device, and drop what was taken back meanwhile."""
+    for entry in memory._in_doubt():
+        if not stands(memory, entry):
+            with memory.transaction():
+                memory._queue().drop(entry.id)
+            continue
+        match = by_names(entry.candidate, memory._defined(entry.candidate.scope))
+        if match.predicate in memory._defined(entry.candidate.scope):
+            refile(memory, entry, match.predicate)
+
+
+def stands(memory: Judging, entry: Entry) -> bool:
+    """Whether what was written of a candidate in doubt was not taken back."""
+    assert entry.doubt is not None
+    return all(memory.event(event).status == "live" for event in entry.doubt.events)
+
+
+def refile(memory: Judging, entry: Entry, predicate: str) -> None:
+    """Move a candidate from the predicate under which it was written to the right one."""
+    assert entry.doubt is not None
+    with memory.transaction():
+        if predicate != entry.doubt.predicate:
+            memory.retract(*entry.doubt.events, trust="user", reason=f"it belongs to {predicate}")
+            candidate = replace(entry.candidate, predicate=predicate)
+            verdict = _verdict(memory, candidate, predicate)
+            if verdict.action != Action.SET_ASIDE:
+                write(memory, candidate, predicate, verdict, entry.observed)
+        memory._queue().drop(entry.id)

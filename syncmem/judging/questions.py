@@ -1,0 +1,251 @@
+"""Questions: what only the user can say, each with both sides, their dates and their sources.
+
+Rules: a question follows from what is believed and defined, so every device has it and none has it once it was
+answered on any; only a name in doubt is known to one device alone, and what settles it (a definition) travels;
+its id names its options, so an answer never meets a question that has changed; texts take no side.
+
+===========  ===================================================================================
+kind         asked when
+===========  ===================================================================================
+contested    something contradicts what is believed now
+sensitive    a value of a sensitive predicate is believed now, and no user has confirmed it
+name         a candidate was filed under a name that may mean another predicate
+===========  ===================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+
+from syncmem.codec import pack, unpack
+from syncmem.judging.consolidating import stands
+from syncmem.judging.matching import by_names
+from syncmem.judging.queue import Entry
+from syncmem.model.instant import to_datetime
+from syncmem.model.value import NONE, encode
+from syncmem.results import Belief, HistoryEntry, Source, as_dict
+from syncmem.statements import TRUST_TIERS
+
+if TYPE_CHECKING:
+    from syncmem.judging.verbs import Judging
+
+_ID_LETTERS: Final = 12
+_TIE: Final = timedelta(minutes=5)  # what two devices say within it contradicts each other, as in the fold
+
+
+class Answer(StrEnum):
+    """Answers that are no value."""
+
+    KEEP = "keep"  # what is believed is right; of a name: it is a predicate of its own
+    BOTH = "both"  # both hold
+    NEITHER = "neither"  # none of it holds
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One side of a question.
+
+    Attributes:
+        value: what was said; ``over``: that it holds no longer, or never did.
+        said_at: when it was said.
+        event: who says so.
+    """
+
+    value: Any
+    said_at: datetime | None
+    source: Source
+    trust: int
+    event: str
+    over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something to ask the user.
+
+    Attributes:
+        kind: "contested", "sensitive" or "name".
+        text: the question in a sentence.
+        options: what was said; the first one is believed.
+        since: from when on it is open what holds.
+        proposals: of a name: the predicates that may be meant.
+    """
+
+    id: str
+    kind: str
+    text: str
+    scope: str
+    entity: str
+    predicate: str
+    options: tuple[Option, ...]
+    since: datetime | None = None
+    proposals: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON types."""
+        return as_dict(self)
+
+
+def questions(memory: Judging, scope: str | None, about: Question | None = None) -> tuple[Question, ...]:
+    """The open questions: contested slots first, then sensitive values, then names. ``about``: only of its slot."""
+    wanted = None if about is None else (about.scope, about.entity, about.predicate)
+    with memory._looking():
+        now = to_datetime(memory._now())
+        assert now is not None
+        beliefs = [b for b in memory.contested(valid_at=now, scope=scope) if wanted in (None, _slot(b))]
+        contested = [_contested(memory, belief, now) for belief in beliefs]
+        asked = {question.options[0].event for question in contested}
+        left = [b for b in _unconfirmed(memory, scope) if b.event not in asked and wanted in (None, _slot(b))]
+        return (*contested, *(_sensitive(memory, belief) for belief in left), *_names(memory, scope))
+
+
+def _slot(belief: Belief) -> tuple[str, str, str]:
+    return belief.scope, belief.entity, belief.predicate
+
+
+# -- contested slots -------------------------------------------------------------------------------------
+
+
+def _contested(memory: Judging, belief: Belief, now: datetime) -> Question:
+    told = memory.why(belief, valid_at=now)
+    winner = told.winner or memory.event(belief.event)
+    rivals = [_option(entry) for entry, _ in told.lost if _covers(entry, now) and _is_rival(entry, winner)]
+    rivals = rivals or [_option(entry, over=True) for entry in _against(memory, belief, winner)]
+    options = _different([_option(winner), *rivals])
+    sides = " or ".join(_side(memory, option) for option in options)
+    text = f"What holds now for {belief.predicate} of {belief.entity}: {sides}?"
+    return _question("contested", text, belief, options, belief.valid_from)
+
+
+def _covers(entry: HistoryEntry, now: datetime) -> bool:
+    begun = entry.valid_from is None or entry.valid_from <= now
+    return begun and (entry.valid_to is None or now < entry.valid_to)
+
+
+def _is_rival(entry: HistoryEntry, winner: HistoryEntry) -> bool:
+    """Whether a claim was observed later and lost all the same, or ties the winner."""
+    if entry.observed_at is None or winner.observed_at is None:
+        return False
+    return entry.observed_at > winner.observed_at or (
+        entry.trust == winner.trust and winner.observed_at - entry.observed_at <= _TIE
+    )
+
+
+def _against(memory: Judging, belief: Belief, winner: HistoryEntry) -> list[HistoryEntry]:
+    """The ends, denials and retractions that had not the trust to act on what is believed."""
+    history = memory.history(belief.entity, belief.predicate, scope=belief.scope)
+    acting = [entry for entry in history if entry.status == "live" and entry.trust < winner.trust]
+    said = [entry for entry in acting if entry.verb in ("end", "deny") and entry.value == belief.value]
+    return said + [entry for entry in acting if entry.verb == "retract" and winner.event in entry.names]
+
+
+def _different(options: Iterable[Option]) -> tuple[Option, ...]:
+    """One option for each value: of several that say the same, the one that was said last."""
+    found: dict[tuple[bytes, bool], Option] = {}
+    for option in options:
+        place = (encode(option.value) if option.value is not None else b"", option.over)
+        other = found.get(place)
+        later = (
+            other is not None
+            and option.said_at is not None
+            and (other.said_at is None or option.said_at > other.said_at)
+        )
+        if other is None or (later and other is not next(iter(found.values()))):
+            found[place] = option
+    return tuple(found.values())
+
+
+# -- sensitive values ------------------------------------------------------------------------------------
+
+
+def _unconfirmed(memory: Judging, scope: str | None) -> Iterator[Belief]:
+    """What is believed now of sensitive predicates by no better word than that of a candidate."""
+    catalog = memory._replica.catalog
+    now = memory._now()
+    for name in sorted({name for name, _, each in catalog.defined() if each.sensitive}):
+        for slot in catalog.slots_of(name):
+            wanted = scope in (None, slot.scope) and catalog.predicate(slot.scope, name).sensitive
+            for _, rectangle in memory._reading.at(slot, now) if wanted else []:
+                if rectangle.trust <= TRUST_TIERS["inference"]:
+                    yield memory._telling.belief(slot, rectangle)
+
+
+def _sensitive(memory: Judging, belief: Belief) -> Question:
+    options = _different([_option(memory.event(belief.event)), *_replaced(memory, belief)])
+    first, *others = (_side(memory, option) for option in options)
+    before = f" Said before: {', '.join(others)}." if others else ""
+    text = f"Is this right for {belief.predicate} of {belief.entity}: {first}?{before}"
+    return _question("sensitive", text, belief, options, belief.valid_from)
+
+
+def _replaced(memory: Judging, belief: Belief) -> list[Option]:
+    """Other values that were heard and not confirmed either, of which this one took the place."""
+    now = to_datetime(memory._now())
+    assert now is not None
+    lost = memory.why(belief, valid_at=now).lost
+    return [_option(entry) for entry, _ in lost if _covers(entry, now) and entry.trust <= belief.trust]
+
+
+# -- names in doubt --------------------------------------------------------------------------------------
+
+
+def _names(memory: Judging, scope: str | None) -> Iterator[Question]:
+    """One question for each name in doubt, with what was filed under it."""
+    groups: dict[tuple[str, str], list[Entry]] = {}
+    for entry in memory._in_doubt():
+        defined = memory._defined(entry.candidate.scope)
+        open_still = by_names(entry.candidate, defined).predicate not in defined and stands(memory, entry)
+        if scope in (None, entry.candidate.scope) and open_still:
+            assert entry.doubt is not None
+            groups.setdefault((entry.candidate.scope, entry.doubt.predicate), []).append(entry)
+    for (where, name), entries in groups.items():
+        yield _name(memory, where, name, entries)
+
+
+def _name(memory: Judging, scope: str, name: str, entries: list[Entry]) -> Question:
+    doubts = [entry.doubt for entry in entries if entry.doubt is not None]
+    proposals = tuple(sorted({proposal for doubt in doubts for proposal in doubt.proposals}))
+    options = tuple(_option(memory.event(doubt.events[-1])) for doubt in doubts)
+    entity = entries[0].candidate.entity
+    sides = ", ".join(_side(memory, option) for option in options)
+    text = f"Does {name!r} of {entity}, {sides}, mean {' or '.join(proposals)}?"
+    identity = _id("name", scope, name, list(proposals))
+    return Question(identity, "name", text, scope, entity, name, options, None, proposals)
+
+
+def in_doubt_about(memory: Judging, question: Question) -> list[Entry]:
+    """The candidates that a question about a name is about."""
+    entries = [entry for entry in memory._in_doubt() if entry.candidate.scope == question.scope]
+    return [entry for entry in entries if entry.doubt and entry.doubt.predicate == question.predicate]
+
+
+# -- the words ---------------------------------------------------------------------------------------------
+
+
+def _question(kind: str, text: str, about: Belief, options: tuple[Option, ...], since: datetime | None) -> Question:
+    sides = [[unpack(encode(NONE if o.value is None else o.value)), o.over] for o in options]
+    identity = _id(kind, about.scope, about.entity, about.predicate, sides)
+    return Question(identity, kind, text, about.scope, about.entity, about.predicate, options, since)
+
+
+def _id(*parts: Any) -> str:
+    return sha256(pack(list(parts))).hexdigest()[:_ID_LETTERS]
+
+
+def _option(entry: HistoryEntry, *, over: bool = False) -> Option:
+    said_at = entry.observed_at or entry.asserted_at
+    return Option(entry.value, said_at, entry.source, entry.trust, entry.event, over)
+
+
+def _side(memory: Judging, option: Option) -> str:
+    """One side in words: the value, who said it, and when."""
+    value = "none" if option.value is NONE else "" if option.value is None else repr(option.value)
+    shown = f"no longer {value}".strip() if option.over else value
+    who = " ".join(part for part in (option.source.kind, option.source.id) if part) or "source not named"
+    day = "" if option.said_at is None else f", {option.said_at.astimezone(memory._shown_in()):%Y-%m-%d}"
+    return f"{shown} ({who}{day})"

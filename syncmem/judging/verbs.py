@@ -1,0 +1,175 @@
+"""The verbs of judging that a Memory has: define_pack, submit, consolidate, questions, answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import tzinfo
+from typing import TYPE_CHECKING
+
+from syncmem import statements
+from syncmem.asking import Asking
+from syncmem.errors import InvalidInput
+from syncmem.model.instant import find_zone
+from syncmem.model.predicate import Predicate
+from syncmem.replica.catalog import VAULT
+from syncmem.results import Receipt, Source
+from syncmem.taking_back import TakingBack
+
+if TYPE_CHECKING:
+    from syncmem.judging.candidate import Candidate
+    from syncmem.judging.consolidating import Judgement
+    from syncmem.judging.matching import Matcher
+    from syncmem.judging.packs import PackReport
+    from syncmem.judging.questions import Answer, Question
+    from syncmem.judging.queue import Entry, Queue
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What was stored: how many candidates are ``waiting`` now, and which were ``judged`` at once."""
+
+    waiting: int
+    judged: tuple[Judgement, ...]
+
+
+class Judging(TakingBack, Asking):
+    """define_pack, submit, consolidate, questions, answer."""
+
+    def define_pack(self, pack: str, *, scope: str = VAULT) -> PackReport:
+        """Define many predicates at once: those of a pack that are not defined already.
+
+        Args:
+            pack: "personal", which is shipped, or the path of a TOML file of one's own.
+
+        Raises:
+            InvalidInput: there is no such pack, or it is not right; nothing was defined.
+        """
+        from syncmem.judging import packs
+
+        read = packs.load(pack, self._environment.disk)
+        scope = statements.name("scope", scope)
+        defined, kept = [], []
+        with self.transaction():
+            for name, settings in read.settings().items():
+                if self._definition(scope, name).declared:
+                    kept.append(name)
+                else:
+                    source = Source("pack", read.name)
+                    self.define(name, scope=scope, trust="document", source=source, **settings)
+                    defined.append(name)
+        return packs.PackReport(read.name, tuple(defined), tuple(kept))
+
+    def submit(self, candidates: Candidate | Iterable[Candidate]) -> Submission:
+        """Store what was heard, to be judged by :meth:`consolidate`; durable when this returns.
+
+        A correction ("not X but Y") is judged at once, and before it what waits of its slot.
+
+        Raises:
+            InvalidInput: a value or a date cannot be stored; nothing was.
+        """
+        from syncmem.judging.candidate import Candidate, Verb
+        from syncmem.judging.consolidating import judge
+        from syncmem.judging.matching import by_names
+
+        given = [candidates] if isinstance(candidates, Candidate) else list(candidates)
+        ids = self._enqueue(given)
+        judged = []
+        for number, candidate in zip(ids, given, strict=True):
+            if candidate.verb == Verb.CORRECT:
+                for entry in self._waiting_beside(candidate, number):
+                    match = by_names(entry.candidate, self._defined(candidate.scope))
+                    done = judge(self, entry, match)
+                    judged += [done] if done is not None else []
+        with self._looking():
+            return Submission(len(self._queue()), tuple(judged))
+
+    def consolidate(self, *, matcher: Matcher | None = None) -> tuple[Judgement, ...]:
+        """Judge what was submitted, in order, one transaction each; what became of each.
+
+        To be called off the response path, by one or several threads and processes. Nobody is asked anything:
+        see :meth:`questions`.
+
+        Args:
+            matcher: finds the predicate where no name tells it; it is called without a lock. Unsaid: names alone.
+        """
+        from syncmem.judging.consolidating import consolidate
+        from syncmem.judging.matching import by_names
+
+        return tuple(consolidate(self, by_names if matcher is None else matcher))
+
+    def questions(self, *, scope: str | None = None) -> tuple[Question, ...]:
+        """What to ask the user: contested slots, sensitive values that nobody confirmed, names in doubt."""
+        from syncmem.judging.questions import questions
+
+        return questions(self, scope)
+
+    def answer(self, question: Question | str, answer: object | Answer) -> tuple[Receipt, ...]:
+        """Record the user's word on a question (or its id), on every device that hears of it.
+
+        Args:
+            answer: the value that holds (one of the options, another one, or ``NONE``: there is none); for a name
+                in doubt the predicate that was meant; or ``Answer.KEEP``, ``Answer.BOTH``, ``Answer.NEITHER``.
+
+        Raises:
+            NotFound: it is no longer open.
+            InvalidInput: that is no answer to it.
+        """
+        from syncmem.judging.answers import answered
+
+        return answered(self, question, answer)
+
+    # -- the queue, guarded -----------------------------------------------------------------------------
+
+    def _enqueue(self, given: list[Candidate]) -> list[int]:
+        from syncmem.judging.candidate import Candidate
+
+        for candidate in given:
+            if not isinstance(candidate, Candidate):
+                raise InvalidInput(
+                    f"a {type(candidate).__name__} is no candidate; pass Candidate(entity, predicate, value)"
+                )
+            candidate.check(self._zone)
+        zone = self._zone if isinstance(self._zone, str) else None
+        with self._lock, self._replica.transaction():
+            queue, now = self._queue(), self._now()
+            queue.check_room(len(given))
+            return [queue.add(replace(each, zone=each.zone or zone), self._zone, now) for each in given]
+
+    def _queue(self) -> Queue:
+        from syncmem.judging.queue import Queue
+
+        return Queue(self._replica.db)
+
+    def _first_waiting(self, after: int) -> Entry | None:
+        with self._looking():
+            return self._queue().next_after(after)
+
+    def _in_doubt(self) -> list[Entry]:
+        with self._looking():
+            return self._queue().in_doubt()
+
+    def _waiting_beside(self, candidate: Candidate, last: int) -> list[Entry]:
+        """What waits about a candidate's slot, up to the candidate itself."""
+        from syncmem.judging.matching import by_names
+
+        defined = self._defined(candidate.scope)
+        predicate = by_names(candidate, defined).predicate
+        with self._looking():
+            found = self._queue().about(candidate.scope, candidate.entity, last)
+        return [entry for entry in found if by_names(entry.candidate, defined).predicate == predicate]
+
+    def _defined(self, scope: str) -> dict[str, Predicate]:
+        """The predicates that are defined in a scope or for the whole vault."""
+        with self._looking():
+            listed = list(self._replica.catalog.defined())
+        found = {name: each for name, where, each in listed if where == VAULT}
+        return found | {name: each for name, where, each in listed if where == scope}
+
+    def _shown_in(self) -> tzinfo:
+        """The zone in which dates are shown."""
+        return find_zone("UTC" if self._zone is None else self._zone)
+
+    def _definition(self, scope: str, predicate: str) -> Predicate:
+        with self._looking():
+            return self._replica.catalog.predicate(scope, predicate)
