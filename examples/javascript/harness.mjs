@@ -6,7 +6,12 @@ import {
 } from "./canonical.mjs";
 import { HEAD_0, clockNow, forget, hashed, logId, nextHead, readPayload, saltOf } from "./events.mjs";
 import { FOREVER, beliefDigest, fold } from "./fold.mjs";
-import { Replica, hashes, heads, isSigned, readBundle, readFrame } from "./frames.mjs";
+import { Replica, hashes, heads, isSigned, nameOf, readBundle, readFrame } from "./frames.mjs";
+import {
+  deviceKeys, dropKey, epochKeys, open, paddedLength, readBlob, readCode, seal, streamOf, unwrap,
+} from "./keys.mjs";
+import { messages, readName } from "./mailbox.mjs";
+import { readStatement, roster } from "./roster.mjs";
 
 // --- What is written in questions and answers.
 
@@ -68,6 +73,9 @@ function replicaOf({ frames, cuts = [], subject_keys = {} }) {
   });
   return [replica, list(frames).map((frame) => replica.receive(bytes(frame)))];
 }
+const envelopeOf = (ask) =>
+  ({ epochKey: bytes(ask.epoch_key, 32), epoch: bytes(ask.epoch, 16), vault: bytes(ask.vault, 16) });
+const inHex = (says) => (isArray(says) ? says.map(inHex) : says instanceof Uint8Array ? hex(says) : says);
 const inOrder = (rows) => rows.sort(compare);
 
 const words = {
@@ -134,6 +142,51 @@ const words = {
     const ids = list(statements).map((id) => bytes(id, 16));
     const held = logs.reduce((sum, [, last]) => sum + last, BigInt(ids.length));
     return { events: hex(sha256(pack([inOrder(logs), inOrder(ids)]))), held };
+  },
+  keys(ask) {
+    const keys = (names) => Object.fromEntries(Object.entries(names).map(([name, key]) => [name, hex(key)]));
+    if (ask.device_seed !== undefined && ask.mailbox !== undefined)
+      return keys({ drop_key: dropKey(bytes(ask.device_seed, 32), bytes(ask.mailbox, 16)) });
+    if (ask.device_seed !== undefined) return keys(deviceKeys(bytes(ask.device_seed, 32)));
+    if (ask.epoch_key !== undefined) {
+      const { writeKey, mailbox, namesKey } = epochKeys(bytes(ask.epoch_key, 32));
+      if (ask.log !== undefined) return keys({ stream: streamOf(namesKey, bytes(ask.log, 16)) });
+      return keys({ write_key: writeKey, mailbox, names_key: namesKey });
+    }
+    if (ask.subject_key !== undefined) return keys({ name: nameOf(bytes(ask.subject_key, 32), text(ask.entity)) });
+    if (ask.length !== undefined) return { padded: paddedLength(Number(int(ask.length, 0n))) };
+    if (ask.code === undefined) throw invalid("phrases need the list of words of BIP-39, which is not here");
+    const { secret, address, place } = readCode(text(ask.code));
+    return { secret: hex(secret), address, place: hex(place) };
+  },
+  unwrap(ask) {
+    const [epochKey, subjectKey] =
+      unwrap(bytes(ask.wrap), bytes(ask.device_seed, 32), bytes(ask.vault, 16), text(ask.scope));
+    return { epoch_key: hex(epochKey), subject_key: hex(subjectKey) };
+  },
+  statement(ask) {
+    const { id, kind, vault, parents, signer, time, body } = readStatement(bytes(ask.statement));
+    const outcome = body ? "accepted" : "kept";
+    return { outcome, id: hex(id), kind, vault: hex(vault), parents: parents.map(hex), signer: hex(signer), time };
+  },
+  roster({ statements, logs = [], device_seed: seed }) {
+    const asked = list(logs).map(([device, log]) => [hex(bytes(device, 32)), hex(bytes(log, 16))]);
+    return roster(list(statements).map((statement) => bytes(statement)), asked, seed && bytes(seed, 32));
+  },
+  seal: (ask) => ({ envelope: hex(seal(bytes(ask.plaintext), { ...envelopeOf(ask), random: bytes(ask.random, 32) })) }),
+  open: (ask) => ({ plaintext: hex(open(bytes(ask.envelope), envelopeOf(ask))) }),
+  blob(ask) {
+    const { device, incarnation, counter, state, items } =
+      readBlob(bytes(ask.blob), bytes(ask.vault, 16), bytes(ask.mailbox, 16));
+    return {
+      device: hex(device), incarnation: hex(incarnation), counter, state: jsonOf(state),
+      items: items.map(([kind, says]) => [kind, inHex(says)]),
+    };
+  },
+  mailbox(ask) {
+    if (ask.message === "name") return readName(text(ask.name));
+    if (!Object.hasOwn(messages, ask.message)) throw invalid("no such message");
+    return messages[ask.message](bytes(ask.bytes), list(ask.registered ?? []).map((key) => hex(bytes(key, 32))));
   },
 };
 
