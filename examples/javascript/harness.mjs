@@ -1,5 +1,4 @@
 // Answers the words of protocol/harness.md: one JSON object a line asks, one a line answers.
-import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import {
   Fault, PLACE_MAX, ascends, compare, hex, invalid, isArray, isInt, isText, pack, sha256, unpack,
@@ -202,5 +201,16 @@ export function answer(line) {
   }
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href)
-  for await (const line of createInterface({ input: process.stdin })) process.stdout.write(answer(line) + "\n");
+/** Lines end with a line feed and nothing else: within JSON U+2028 may stand as it is. */
+async function* linesOf(stream) {
+  let rest = "";
+  for await (const chunk of stream.setEncoding("utf8")) {
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop();
+    yield* lines;
+  }
+  if (rest) yield rest;
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href)
+  for await (const line of linesOf(process.stdin)) process.stdout.write(answer(line) + "\n");

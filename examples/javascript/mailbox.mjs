@@ -54,12 +54,12 @@ const names = (list) => {
 export const messages = {
   exchange(bytes) {
     const [[, key, puts, cursors, inline, dropKey], blobs] = readRequest(bytes, 6);
-    rows(puts, 256, isBytes, count, count);
+    rows(puts, 256, stream, count, count);
     must(count(inline) && (dropKey === null || isBytes(dropKey, 32)), "inline bytes and drop key");
     const parts = cut(blobs, puts.map(([, , size]) => size));
     const answered = puts.map(([stream, counter], i) => [
       nameOf([stream, counter, digest(parts[i])]),
-      isBytes(stream, 8) && counter >= 1n && parts[i].length ? null : MALFORMED,
+      counter >= 1n && parts[i].length ? null : MALFORMED,
     ]);
     return { mailbox: hex(mailboxOf(key)), puts: answered, cursors: places(cursors), inline, drop_key: dropKey && hex(dropKey) };
   },
