@@ -35,10 +35,15 @@ export function fold(replica) {
   const settings = definitions(events, life, clock);
   const statements = events.filter(isStatement);
   const slots = groupBy(statements, ({ log, fields }) => JSON.stringify([log.scope, fields.entity, fields.predicate]));
-  return [...slots].flatMap(([name, statements]) => {
-    const [scope, entity, predicate] = JSON.parse(name);
-    return slot(statements, settings(scope, predicate), life, clock)
-      .map((rectangle) => ({ scope, entity, predicate, ...rectangle }));
+  // An end may name a claim of another slot, so all are known that are live before any slot is folded.
+  const said = [...slots].map(([name, statements]) => {
+    const [scope, entity, predicate] = JSON.parse(name), like = settings(scope, predicate);
+    return { slot: { scope, entity, predicate }, like, ...undenied(statements, like, life, clock) };
+  });
+  const live = new Set(said.flatMap(({ claims }) => claims.map(({ event }) => event)));
+  return said.flatMap(({ slot, like, claims, ends }) => {
+    const acting = ends.filter(({ event }) => !life.named(event) || live.has(life.named(event)));
+    return lanes(claims.filter((claim) => claim.start < claim.stop), acting, like).map((shown) => ({ ...slot, ...shown }));
   });
 }
 
@@ -148,34 +153,29 @@ const sameKey = (a, b) => compare(a.key, b.key) === 0;
 
 // --- Sections 6 and 9: a slot, its denials and its lanes.
 
-function slot(statements, { single, equality }, life, clock) {
+function undenied(statements, { equality }, life, clock) {
   const said = statements.filter(life.unretracted).map((event) => says(event, equality, clock));
-  const denials = said.filter(({ kind }) => kind === DENY), denied = new Set();
-  for (const claim of said.filter(isClaim)) {
+  const denials = said.filter(({ kind }) => kind === DENY), claims = said.filter(isClaim).filter((claim) => {
     const against = denials.filter((n) => sameKey(n, claim) && less(claim.spoken, n.spoken));
-    if (against.some((n) => n.trust >= claim.trust)) denied.add(claim);
     claim.disputed = life.disputed(claim.event) || against.length > 0;
-  }
-  const claims = said.filter((claim) => isClaim(claim) && !denied.has(claim));
-  const liveClaims = new Set(claims.map(({ event }) => event));
-  const ends = said.filter(({ kind, event }) => {
-    const claim = kind === END && life.named(event);
-    return kind === END && (!claim || (sameSlot(claim, event) ? liveClaims.has(claim) : life.unretracted(claim)));
+    return !against.some((n) => n.trust >= claim.trust);
   });
-  const counting = claims.filter((claim) => claim.start < claim.stop);
-  if (single) return lane(counting, ends).map((shown) => ({ ...shown, lane: Buffer.alloc(0) }));
+  return { claims, ends: said.filter(({ kind }) => kind === END) };
+}
 
-  const all = [...counting, ...ends], keys = new Map(all.map(({ key }) => [hex(key), key]));
+function lanes(claims, ends, { single }) {
+  if (single) return lane(claims, ends).map((shown) => ({ ...shown, lane: Buffer.alloc(0) }));
+
+  const keys = new Map([...claims, ...ends].map(({ key }) => [hex(key), key]));
   return [...keys.values()].flatMap((key) => {
     const ofNone = compare(key, NONE) === 0;
     const within = (entry) => ofNone || sameKey(entry, { key }) || compare(entry.key, NONE) === 0;
     const name = sha256(key).subarray(0, 16);
-    return lane(counting.filter(within), ends.filter(within))
+    return lane(claims.filter(within), ends.filter(within))
       .filter(({ value }) => (compare(value, NONE) === 0) === ofNone)
       .map((shown) => ({ ...shown, lane: name }));
   });
 }
-const sameSlot = (a, b) => a.fields.entity === b.fields.entity && a.fields.predicate === b.fields.predicate;
 
 // --- Section 7: who holds when.
 

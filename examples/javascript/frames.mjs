@@ -1,7 +1,7 @@
 // Frames, bundles, and a replica that takes frames in and erases (README.md, Frames and Erasure).
 import { inflateSync } from "node:zlib";
 import {
-  CONTAINERS_MAX, EVENT_MAX, Fault, PLACE_MAX, ascends, ascii, compare, concat, hex, hmac, isArray, isBytes, isInt,
+  CONTAINERS_MAX, EVENT_MAX, Fault, PLACE_MAX, ascends, ascii, compare, hex, hmac, isArray, isBytes, isInt,
   isText, malformed, must, pack, pieces, sha256, signed, unpack,
 } from "./canonical.mjs";
 import { DENY, ERASE, FRONTIER, HEAD_0, hashed, logId, nextHead, readPayload, saltOf } from "./events.mjs";

@@ -1,7 +1,7 @@
 // Answers the words of protocol/harness.md: one JSON object a line asks, one a line answers.
 import { pathToFileURL } from "node:url";
 import {
-  Fault, PLACE_MAX, ascends, compare, hex, invalid, isArray, isInt, isText, pack, sha256, unpack,
+  Fault, PLACE_MAX, compare, hex, invalid, isArray, isInt, isText, pack, sha256, unpack,
 } from "./canonical.mjs";
 import { HEAD_0, clockNow, forget, hashed, logId, nextHead, readPayload, saltOf } from "./events.mjs";
 import { FOREVER, beliefDigest, fold } from "./fold.mjs";

@@ -3,7 +3,7 @@ import {
   createDecipheriv, createCipheriv, createPrivateKey, createPublicKey, diffieHellman, timingSafeEqual,
 } from "node:crypto";
 import {
-  Fault, PLACE_MAX, ascii, bigEndian, compare, concat, hmac, invalid, isArray, isBytes, isInt, isText, must, pack,
+  Fault, PLACE_MAX, bigEndian, compare, concat, hmac, invalid, isArray, isBytes, isInt, isText, must, pack,
   pieces, sha256, signed, unpack,
 } from "./canonical.mjs";
 

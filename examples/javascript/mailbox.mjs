@@ -1,6 +1,6 @@
 // What a mailbox is asked and answers (mailbox.md).
 import {
-  Fault, ascends, bigEndian, compare, concat, hex, invalid, isArray, isBytes, isInt, isText, must, pack, sha256, signed,
+  Fault, ascends, hex, invalid, isArray, isBytes, isInt, isText, must, pack, sha256, signed,
   unpack,
 } from "./canonical.mjs";
 import { COUNTER_MAX, isName, mailboxOf } from "./keys.mjs";

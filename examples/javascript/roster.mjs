@@ -1,6 +1,6 @@
 // The roster: its statements, and who belongs to a vault by them (README.md, Roster; the numbers are those of its rules).
 import {
-  Fault, PLACE_MAX, ascends, compare, concat, greatest, hex, isArray, isBytes, isInt, isText, malformed, must, pack,
+  Fault, PLACE_MAX, ascends, compare, greatest, hex, isArray, isBytes, isInt, isText, must, pack,
   sha256, signed, unpack,
 } from "./canonical.mjs";
 import { deviceKeys, isWeak, unwrap } from "./keys.mjs";
