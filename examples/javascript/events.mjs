@@ -1,0 +1,117 @@
+// Logs, salts and events (README.md, Logs to Payloads).
+import {
+  EVENT_MAX, PLACE_MAX, Fault, isArray, isBytes, isInt, isText, pack, sha256, unpack,
+} from "./canonical.mjs";
+
+export const LATEST = 253402300799999999n, EARLIEST = -62135596800000000n;
+export const CLAIM = 1n, AFFIRM = 2n, END = 3n, DENY = 4n, RETRACT = 5n, WITHDRAW = 6n, UNDO = 7n, DEFINE = 8n,
+  CLOCK_NOTE = 9n, FRONTIER = 10n, ERASE = 11n;
+export const HEAD_0 = Buffer.alloc(32);
+
+export const logId = (device, incarnation, scope) =>
+  sha256("syncmem/v1/log\0", pack([device, incarnation, scope])).subarray(0, 16);
+
+/** What is hashed of an event: its commitment, header, H and id. */
+export function hashed({ log, place, kind, clock, payload, salt }) {
+  const commitment = sha256("syncmem/v1/payload\0", salt, payload);
+  const header = pack([log, place, kind, clock, commitment, BigInt(payload.length)]);
+  const hash = sha256("syncmem/v1/header\0", header);
+  return { header, hash, id: hash.subarray(0, 16) };
+}
+export const nextHead = (head, hash) => sha256("syncmem/v1/chain\0", head, hash);
+
+export function clockNow(now, seen) {
+  const followed = seen.filter((clock) => clock <= now + 300_000_000n);
+  return followed.reduce((clock, other) => (other + 1n > clock ? other + 1n : clock), now);
+}
+
+// --- Salts: a cover is a Map from the number of a node to its 32 bytes.
+
+const child = (node, bytes, bit) => [2 * node + bit, sha256("syncmem/v1/salt\0", Buffer.of(bit), bytes)];
+
+/** Calls `passed(node, bytes)` for each node from the cover down to a leaf; gives the leaf's bytes, or undefined. */
+function descend(cover, leaf, passed = () => {}) {
+  const target = 256 + leaf;
+  for (let level = 0; level <= 8; level++) {
+    let node = target >> (8 - level), bytes = cover.get(node);
+    if (!bytes) continue;
+    while (node < target) {
+      passed(node, bytes);
+      [node, bytes] = child(node, bytes, (target >> (7 - Math.floor(Math.log2(node)))) & 1);
+    }
+    passed(node, bytes);
+    return bytes;
+  }
+  return undefined;
+}
+export const saltOf = (cover, leaf) => descend(cover, leaf);
+
+export function forget(cover, leaf) {
+  const path = [];
+  descend(cover, leaf, (node, bytes) => path.push([node, bytes]));
+  if (!path.length) return;
+  cover.delete(path[0][0]);
+  for (let i = 1; i < path.length; i++) {
+    const [parent, bytes] = path[i - 1], [sibling, value] = child(parent, bytes, (path[i][0] & 1) ^ 1);
+    cover.set(sibling, value);
+  }
+}
+
+// --- Payloads: of each kind its fields in order, and what each has to be.
+
+const nil = (check) => (value) => value === null || check(value);
+const time = (value) => isInt(value, EARLIEST, LATEST);
+const offset = (value) => isInt(value, -LATEST, LATEST);
+const place = (value) => isInt(value, 0n, PLACE_MAX);
+const count = (value) => isInt(value, 0n, LATEST);
+const trust = (value) => isInt(value, 0n, 100n);
+const name = (value) => isText(value) && value !== "";
+const map = (value) => value instanceof Map;
+const bytes = (length) => (value) => isBytes(value, length);
+const list = (check) => (value) => isArray(value) && value.every(check);
+const ref = (value) =>
+  isArray(value, 3) && isBytes(value[0], 16) && isInt(value[1], 1n, PLACE_MAX) && isBytes(value[2], 16);
+const batch = nil(isText), source = { sourceKind: nil(isText), sourceId: nil(isText) }, extra = nil(map);
+
+/** Text, booleans, integers, finite floats, nil, and arrays and maps of these, at most `depth` inside one another. */
+function plain(value, depth) {
+  if (isBytes(value) || (typeof value === "number" && !Number.isFinite(value))) return false;
+  const inside = isArray(value) ? value : map(value) ? [...value.values()] : null;
+  return inside === null || (depth > 0 && inside.every((entry) => plain(entry, depth - 1)));
+}
+const value = (value) => plain(value, 12) && pack(value).length <= 49155;
+
+const statement = {
+  entity: name, predicate: name, value, form: (v) => isInt(v), observedAt: nil(time), start: nil(time),
+  latestStart: nil(time), stop: nil(time), then: (v) => isInt(v), trust, ...source, batch, refs: nil(list(ref)), extra,
+};
+const kinds = new Map([
+  [CLAIM, statement], [AFFIRM, statement], [END, statement], [DENY, statement],
+  [RETRACT, { refs: list(ref), trust, ...source, batch, extra }],
+  [WITHDRAW, { batch: isText, trust, ...source, extra }],
+  [UNDO, { ref, trust, ...source, extra }],
+  [DEFINE, { predicate: name, settings: (v) => map(v) && value(v), trust, ...source, batch, extra }],
+  [CLOCK_NOTE, { log: bytes(16), first: place, last: place, offset, trust, ...source, extra }],
+  [FRONTIER, {
+    transaction: count, foldVersion: count,
+    changed: list((entry) => isArray(entry, 2) && isBytes(entry[0], 16) && place(entry[1])), extra,
+  }],
+  [ERASE, { names: list(bytes(16)), salt: nil(bytes(32)), trust, ...source, extra }],
+]);
+
+/** The fields of a payload by name, or null where this version cannot read it. */
+export function readPayload(kind, clock, payload) {
+  const fields = kinds.get(kind);
+  if (!fields || clock > LATEST || payload.length > EVENT_MAX) return null;
+  let entries;
+  try {
+    entries = unpack(payload);
+  } catch (fault) {
+    if (fault instanceof Fault) return null;
+    throw fault;
+  }
+  const names = Object.keys(fields);
+  if (!isArray(entries) || entries.length < names.length) return null;
+  if (!names.every((name, i) => fields[name](entries[i]))) return null;
+  return Object.fromEntries(names.map((name, i) => [name, entries[i]]));
+}
