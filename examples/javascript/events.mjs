@@ -5,7 +5,7 @@ import {
 
 export const LATEST = 253402300799999999n, EARLIEST = -62135596800000000n;
 export const CLAIM = 1n, AFFIRM = 2n, END = 3n, DENY = 4n, RETRACT = 5n, WITHDRAW = 6n, UNDO = 7n, DEFINE = 8n,
-  CLOCK_NOTE = 9n, FRONTIER = 10n, ERASE = 11n;
+  CLOCK_NOTE = 9n, FRONTIER = 10n, ERASE = 11n, MOVED = 12n;
 export const HEAD_0 = Buffer.alloc(32);
 
 export const logId = (device, incarnation, scope) =>
@@ -89,14 +89,20 @@ const kinds = new Map([
   [CLAIM, statement], [AFFIRM, statement], [END, statement], [DENY, statement],
   [RETRACT, { refs: list(ref), trust, ...source, batch, extra }],
   [WITHDRAW, { batch: isText, trust, ...source, extra }],
-  [UNDO, { ref, trust, ...source, extra }],
+  [UNDO, { refs: list(ref), trust, ...source, extra }],
   [DEFINE, { predicate: name, settings: (v) => map(v) && value(v), trust, ...source, batch, extra }],
   [CLOCK_NOTE, { log: bytes(16), first: place, last: place, offset, trust, ...source, extra }],
   [FRONTIER, {
     transaction: count, foldVersion: count,
-    changed: list((entry) => isArray(entry, 2) && isBytes(entry[0], 16) && place(entry[1])), extra,
+    changed: list((entry) => isArray(entry, 3) && isBytes(entry[0], 16) && place(entry[1]) && isBytes(entry[2], 8)),
+    extra,
   }],
   [ERASE, { names: list(bytes(16)), salt: nil(bytes(32)), trust, ...source, extra }],
+  // What a move does to the logs (section Forks) is left out here; its hashes are 1 to 256, its signature goes with a head.
+  [MOVED, {
+    incarnation: bytes(16), first: place, head: bytes(32), signature: (v) => isBytes(v, 0) || isBytes(v, 64),
+    hashes: (v) => list(bytes(32))(v) && v.length >= 1 && v.length <= 256, extra,
+  }],
 ]);
 
 /** The fields of a payload by name, or null where this version cannot read it. */
@@ -113,5 +119,7 @@ export function readPayload(kind, clock, payload) {
   const names = Object.keys(fields);
   if (!isArray(entries) || entries.length < names.length) return null;
   if (!names.every((name, i) => fields[name](entries[i]))) return null;
-  return Object.fromEntries(names.map((name, i) => [name, entries[i]]));
+  const read = Object.fromEntries(names.map((name, i) => [name, entries[i]]));
+  if (kind === MOVED && (read.first < 1n || (read.first > 1n) !== (read.signature.length === 64))) return null;
+  return read;
 }

@@ -69,7 +69,7 @@ function liveness(replica, events) {
     }
   };
   for (const event of events) {
-    if (event.kind === UNDO) note(undos, event, [event.fields.ref]);
+    if (event.kind === UNDO) note(undos, event, event.fields.refs);
     if (event.kind === RETRACT || isClaim(event) || event.kind === DENY)
       note(retractions, event, event.fields.refs ?? []);
   }

@@ -70,7 +70,9 @@ def read(settings: Mapping[str, Any]) -> Predicate:
 
 def stored(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Of settings in an event those that can be read: a later version may have written anything beside them."""
-    return {name: settings[name] for name in SETTINGS if type(settings.get(name)) in (str, int, bool)}
+    plain = {name: settings[name] for name in SETTINGS if type(settings.get(name)) in (str, int, bool)}
+    aliases = _texts(settings.get("aliases"))
+    return {**plain, "aliases": list(aliases)} if aliases else plain
 
 
 def checked(settings: Mapping[str, Any]) -> dict[str, Any]:
