@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import Final, NamedTuple
 
@@ -57,9 +57,10 @@ class Contents(NamedTuple):
         """How many events it holds, erased ones included."""
         return sum(stretch.last - stretch.first + 1 for stretch in self.logs)
 
-    def without(self, logs: Set[bytes]) -> Contents:
-        """The same, of other logs alone."""
-        return self._replace(logs=[stretch for stretch in self.logs if stretch.log not in logs])
+    def cut_back(self, log: bytes, last: int) -> Contents:
+        """The same, of a log no more than up to a place."""
+        kept = [one if one.log != log else one._replace(last=min(one.last, last)) for one in self.logs]
+        return self._replace(logs=[one for one in kept if one.first <= one.last])
 
     def added_to(self, held: dict[bytes, int]) -> None:
         """Add to what is held (log id -> last place, statement id -> 0); a log only as far as there is no gap."""

@@ -151,6 +151,7 @@ class Ledger(Mailboxes):
         """A branch of a log is void: no mailbox surely holds it beyond a place, and what did not fit is read again."""
         self._db.execute("UPDATE holdings SET seq = min(seq, ?) WHERE what = ?", (last, log))
         self._db.execute("DELETE FROM blobs WHERE blob IS NOT NULL")  # what waits is made anew
+        self._write_void_anew(log, last)
         sql = (
             "SELECT mailbox, stream, min(counter) FROM blobs WHERE state IN (?, ?) AND reason IS NOT NULL GROUP BY 1, 2"
         )
@@ -160,6 +161,13 @@ class Ledger(Mailboxes):
             self._db.execute(sql, (counter - 1, no, stream))
         sql = "UPDATE blobs SET state = ? WHERE state IN (?, ?) AND reason IS NOT NULL"
         self._db.execute(sql, (int(BlobState.HELD), *taken))
+
+    def _write_void_anew(self, log: bytes, last: int) -> None:
+        """Blobs that fit a branch that is void hold its payloads, whatever is erased where they stand now: they go."""
+        for known in self.all():
+            for name, contents in self._find("state = 1 AND reason IS NULL", known.no):
+                if any(one.log == log and one.last > last for one in contents.logs):
+                    self.put(known.no, name, BlobState.DUE, contents.cut_back(log, last))
 
     # -- what was replaced ---------------------------------------------------------------------------
 
