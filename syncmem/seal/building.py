@@ -140,6 +140,14 @@ def adoption(roster: Roster, seed: bytes, log: bytes, seq: int, head: bytes, tim
     return _say(roster, seed, time, StatementKind.ADOPT, Adopt(log, seq, head))
 
 
+def vouched(root: Statement, seed: bytes, places: Iterable[tuple[bytes, int, bytes]], time: int) -> list[Statement]:
+    """A genesis, and that all counts which its device holds of others: (log id, last place, head)."""
+    said = [root]
+    for log, seq, head in places:
+        said.append(adoption(Roster(said), seed, log, seq, head, time))
+    return said
+
+
 def _say(
     roster: Roster, seed: bytes, time: int, kind: StatementKind,
     body: Add | Adopt | Epoch | Granted | Name | Revoke,

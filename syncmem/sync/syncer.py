@@ -85,11 +85,11 @@ class Syncer:
                 raise InvalidInput("this memory belongs to a vault already; invite devices with 'syncmem invite'")
             recovery = derive(paper, labels.RECOVERY, 32)
             root = building.genesis(self.vault.seed, name, self._now, randomness(16), paper, recovery)
-            self.vault.add([root])
+            places = [(log.id, log.seq, log.head) for log in self.vault.foreign()]
+            self.vault.add(building.vouched(root, self.vault.seed, places, self._now))
             self._rotate(VAULT)
             for scope in self._own_scopes():
                 self._rotate(scope)
-            self._vouch()
         return phrase
 
     def _own_scopes(self) -> list[str]:  # named ones that were written before there was a vault

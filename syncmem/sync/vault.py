@@ -129,6 +129,10 @@ class Vault:
 
     def strangers(self) -> list[Log]:
         """The logs held of devices that were never members, as far as nobody has vouched for all that is held."""
+        unknown = [log for log in self.foreign() if self.roster.member(log.device) is None]
+        return [log for log in unknown if log.seq > (self.roster.cut(log.device, log.id) or 0)]
+
+    def foreign(self) -> list[Log]:
+        """The logs held of other devices."""
         held = [log for log in self.replica.logs.held() if log.key is not None and log.key.scope != DEVICE_SCOPE]
-        foreign = [log for log in held if log.device != self.device and self.roster.member(log.device) is None]
-        return [log for log in foreign if log.seq > (self.roster.cut(log.device, log.id) or 0)]
+        return [log for log in held if log.device != self.device]
