@@ -174,6 +174,10 @@ class Roster:
         """The scopes that a device was given."""
         return self._scopes.of(device)
 
+    def devices_of(self, scope: str) -> list[Standing]:
+        """The live devices that were given a scope; not the recovery phrase."""
+        return [m for m in self.members if m.live and not m.paper and scope in self.scopes_of(m.device)]
+
     def epoch(self, id: bytes) -> Epoch:
         """What the statement of an epoch says."""
         body = self._graph.held[id].body

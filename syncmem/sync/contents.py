@@ -90,13 +90,18 @@ def without(stretch: Stretch, places: Iterable[int]) -> Iterator[Stretch]:
 
 def joined(stretches: Iterable[Stretch]) -> Iterator[Stretch]:
     """Stretches put together where they meet or overlap, log by log, in order; without what is erased in them."""
-    open_one: Stretch | None = None
-    for log, first, last, _ in sorted(stretches):
-        if open_one is not None and open_one.log == log and first <= open_one.last + 1:
-            open_one = Stretch(log, open_one.first, max(open_one.last, last))
+    return (Stretch(*run) for run in runs((log, first, last) for log, first, last, _ in stretches))
+
+
+def runs(places: Iterable[tuple[bytes, int, int]]) -> Iterator[tuple[bytes, int, int]]:
+    """Consecutive places (of what, first, last) in as few runs as there can be, in order."""
+    run: tuple[bytes, int, int] | None = None
+    for of, first, last in sorted(places):
+        if run is not None and run[0] == of and first <= run[2] + 1:
+            run = (of, run[1], max(run[2], last))
             continue
-        if open_one is not None:
-            yield open_one
-        open_one = Stretch(log, first, last)
-    if open_one is not None:
-        yield open_one
+        if run is not None:
+            yield run
+        run = (of, first, last)
+    if run is not None:
+        yield run

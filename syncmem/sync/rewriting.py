@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from syncmem.model.frame import Frame
 from syncmem.replica.replica import Replica
 from syncmem.seal.envelope import EpochKey
-from syncmem.sync.contents import BlobState, Contents, joined
+from syncmem.sync.contents import BlobState, Contents, joined, runs
 from syncmem.sync.ledger import Ledger
 from syncmem.sync.mailboxes import Known
 from syncmem.wire.blob import Places
@@ -66,18 +66,8 @@ def _together(blobs: list[tuple[BlobName, Contents]], to: BlobState) -> Rewrite:
     statements = list(dict.fromkeys(id for _, contents in blobs for id in contents.statements))
     taken = [places for _, contents in blobs for places in contents.replaced]
     own = [Places(name.stream, name.counter, name.counter) for name, _ in blobs]
-    return Rewrite([name for name, _ in blobs], Contents(logs, statements, _merged([*taken, *own])), to)
-
-
-def _merged(places: Iterable[Places]) -> list[Places]:
-    """The same places in as few stretches as there can be."""
-    merged: list[Places] = []
-    for stream, first, last in sorted(places):
-        if merged and merged[-1].stream == stream and first <= merged[-1].last + 1:
-            merged[-1] = merged[-1]._replace(last=max(merged[-1].last, last))
-        else:
-            merged.append(Places(stream, first, last))
-    return merged
+    replaced = [Places(*run) for run in runs([*taken, *own])]
+    return Rewrite([name for name, _ in blobs], Contents(logs, statements, replaced), to)
 
 
 def frames_of(replica: Replica, scope: str, contents: Contents) -> Iterator[Frame]:

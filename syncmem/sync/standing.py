@@ -73,7 +73,7 @@ class Standings:
 
     def _erasure(self, clock: int, scope: str, position: int) -> ErasureStatus:
         replica, roster = self._syncer.replica, self._vault.roster
-        members = [m for m in roster.members if m.live and not m.paper and scope in roster.scopes_of(m.device)]
+        members = roster.devices_of(scope)
         seen = {
             m.device: self._holds_all(m.device, scope) or replica.erasures.confirmed_by(m.device, position)
             for m in members

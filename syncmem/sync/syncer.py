@@ -223,8 +223,7 @@ class Syncer:
     def _all_in(self, key: EpochKey) -> bool:
         """Whether every other member that has the scope was heard of under a key."""
         heard = self.reports.heard_in(key.scope, key.epoch) | {self.vault.device}
-        members = [member for member in self.vault.roster.members if member.live and not member.paper]
-        return all(m.device in heard for m in members if key.scope in self.vault.roster.scopes_of(m.device))
+        return all(member.device in heard for member in self.vault.roster.devices_of(key.scope))
 
     def _next_key(self, done: set[bytes]) -> EpochKey | None:
         """The key of a scope that was not synced in this round yet; a rotation that was read makes a new one due."""
@@ -317,9 +316,8 @@ class Syncer:
 
     def _dropper(self, known: Known, key: EpochKey) -> Dropper:
         seed = drop_seed(self.vault.seed, known.id)
-        roster = self.vault.roster
-        having = [m for m in roster.members if m.live and not m.paper and key.scope in roster.scopes_of(m.device)]
-        return Dropper(self.ledger, known, self._writing, write_key=key.write_key, seed=seed, alone=len(having) == 1)
+        alone = len(self.vault.roster.devices_of(key.scope)) == 1
+        return Dropper(self.ledger, known, self._writing, write_key=key.write_key, seed=seed, alone=alone)
 
     # -- the recovery phrase ------------------------------------------------------------------------
 
