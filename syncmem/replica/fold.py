@@ -54,6 +54,14 @@ class Arrival(NamedTuple):
     payload: Payload | None = None  # where it was at hand anyway
 
 
+class _Read(NamedTuple):
+    """An arrival that could be read."""
+
+    position: int
+    event: Event
+    payload: Payload
+
+
 class Fold:
     """Keeps pages and rectangles in step with the logs."""
 
@@ -88,7 +96,7 @@ class Fold:
         self.rectangles.begin()
         self.pages.discard()
         work: dict[Slot, Work] = {}
-        self._settle_status([*self._register(arrivals, work, new), *recheck], work)
+        self._settle_status([*self._take_in(arrivals, work, new), *recheck], work)
         self._catalog.count_uses(self._sources_used)
         self._sources_used.clear()
         changes: list[Change] = []
@@ -119,28 +127,37 @@ class Fold:
 
     # -- registering --------------------------------------------------------------------------------
 
-    def _register(self, arrivals: Sequence[Arrival], work: dict[Slot, Work], new: bool) -> list[int]:
-        """Take arrivals in; the positions whose status must be looked at because of them."""
+    def _take_in(self, arrivals: Sequence[Arrival], work: dict[Slot, Work], new: bool) -> list[int]:
+        """Take arrivals in; the positions whose status must be looked at because of them.
+
+        Definitions are settled before the statements that arrive with them, which are then read rightly at once.
+        """
+        read = list(_read(arrivals))
+        recheck = self._register(read, [arrival.position for arrival in arrivals], new)
+        for position, _, payload in read:
+            if isinstance(payload, Define):
+                self._decide(position, payload, self._logs.key_of(position).scope, work)
+        for position, event, payload in read:
+            if isinstance(payload, Statement):
+                self._add_statement(position, event, payload, self._logs.key_of(position).scope, work)
+        return recheck
+
+    def _register(self, read: Sequence[_Read], arrived: Sequence[int], new: bool) -> list[int]:
+        """Store what arrivals refer to and belong to; the positions whose status must be looked at because of it."""
         recheck: list[int] = []
         batches: dict[tuple[str, str], list[int]] = {}
-        for first, count in [] if new else _stretches([arrival.position for arrival in arrivals]):
+        for first, count in [] if new else _stretches(arrived):
             recheck += sorted(self.references.named_within(first, count))
-        for position, event, payload in arrivals:
-            payload = payload or readable(event)
-            if payload is None or isinstance(event, Erased):
-                continue
+        for position, event, payload in read:
             if self._cuts.excludes(position):
                 recheck.append(position)
             scope = self._logs.key_of(position).scope
             batch = _batch_of(payload)
             if batch is not None:
                 batches.setdefault((scope, batch), []).append(position)
-            if isinstance(payload, Statement):
-                self._add_statement(position, event, payload, scope, work)
-                if payload.refs is None:
-                    continue
-            made = references(event.kind, payload)
-            recheck += self.references.link(position, made)
+            if isinstance(payload, Statement) and payload.refs is None:
+                continue
+            recheck += self.references.link(position, references(event.kind, payload))
             self._note(position, payload, scope)
             recheck.append(position)
         for name, positions in batches.items():
@@ -317,6 +334,14 @@ class Fold:
                 if isinstance(said, Statement) and log.key is not None:
                     slots.add(self._catalog.ensure(log.key.scope, said.entity, said.predicate))
         return slots
+
+
+def _read(arrivals: Sequence[Arrival]) -> Iterator[_Read]:
+    """The arrivals that this version can read, with their payloads."""
+    for position, event, known in arrivals:
+        payload = known or readable(event)
+        if payload is not None and not isinstance(event, Erased):
+            yield _Read(position, event, payload)
 
 
 def _batch_of(payload: Payload) -> str | None:
