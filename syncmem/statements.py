@@ -7,7 +7,6 @@ anything is written, and the message ends with the next step.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, tzinfo
@@ -20,6 +19,7 @@ from syncmem.model.event import TRUST_MAX, Form, Ref, Statement, Then
 from syncmem.model.instant import Moment, parse, parse_duration
 from syncmem.model.predicate import Predicate
 from syncmem.model.subjects import MENTIONS
+from syncmem.model.text import normalized
 from syncmem.model.value import encode
 from syncmem.results import Source
 
@@ -119,7 +119,7 @@ def name(what: str, value: str) -> str:
     checked = text(what, value, NAME_BYTES_MAX)
     if not checked.strip():
         raise InvalidInput(f"{what} is empty; give it a name")
-    return unicodedata.normalize("NFC", checked)
+    return normalized(checked)
 
 
 def text(what: str, value: str, bytes_max: int) -> str:

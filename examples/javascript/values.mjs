@@ -1,7 +1,17 @@
 // When two values are the same: their keys (beliefs.md, section 4).
+import { readFileSync } from "node:fs";
 import { isArray, isText, pack } from "./canonical.mjs";
 
-const nfc = (text) => text.normalize("NFC");
+/** Where characters begin that Unicode 14.0 assigns, and that it does not, in turn; those stand for themselves. */
+const distances = readFileSync(new URL("../../protocol/unicode-14.txt", import.meta.url), "ascii").split(/\s+/).filter(Boolean);
+let edge = 0;
+const edges = distances.map((distance) => (edge += parseInt(distance, 36)));
+const hex = (code) => `\\u{${code.toString(16)}}`;
+const ranges = edges.flatMap((first, i) => (i % 2 ? [] : [`${hex(first)}-${hex(edges[i + 1] - 1)}`]));
+const YOUNGER = new RegExp(`([^${ranges.join("")}]+)`, "u");
+const byPieces = (text, change) => text.split(YOUNGER).map((piece, i) => (i % 2 ? piece : change(piece))).join("");
+
+const nfc = (text) => byPieces(text, (piece) => piece.normalize("NFC"));
 function exact(value) {
   if (isText(value)) return nfc(value);
   if (isArray(value)) return value.map(exact);
@@ -23,7 +33,7 @@ function foldCharacter(character) {
   return [...lower.toUpperCase()].map((part) => part.toLowerCase()).join("");
 }
 function casefold(text) {
-  const folded = nfc([...text.normalize("NFD")].map(foldCharacter).join(""));
+  const folded = byPieces(text, (piece) => [...piece.normalize("NFD")].map(foldCharacter).join("").normalize("NFC"));
   return folded.split(SPACE).filter((word) => word).join(" ");
 }
 

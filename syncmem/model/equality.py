@@ -4,7 +4,7 @@ The four equalities are described in the second table of :mod:`syncmem.model.val
 
 * Two values are the same exactly if their keys are the same bytes; nothing is rounded.
 * A key is itself canonical, and its own key.  NONE has one key under every equality, shared with nothing.
-* Keys are derived, never replicated: a newer Unicode may fold more letters, and beliefs are then folded again.
+* Keys are derived, never replicated, and the same under every version of Python (see :mod:`syncmem.model.text`).
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from datetime import UTC, tzinfo
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final
-from unicodedata import normalize
 
 from syncmem.codec import pack, unpack_own
 from syncmem.errors import InvalidInput
 from syncmem.model.instant import Moment, iso, parse
+from syncmem.model.text import folded, normalized
 
 _PLAIN_DECIMAL: Final = re.compile(r"([+-]?)([0-9]+)(?:\.([0-9]+))?")
 _CLOCK: Final = ("minute", "second", "instant")  # the precisions that state a time of day
@@ -57,11 +57,11 @@ def _exact_key(data: bytes) -> bytes:
 
 def _normalized(value: Any) -> Any:
     if type(value) is str:
-        return normalize("NFC", value)
+        return normalized(value)
     if type(value) is list:
         return [_normalized(item) for item in value]
     if type(value) is dict:
-        keys = [normalize("NFC", key) for key in value]
+        keys = [normalized(key) for key in value]
         keys = keys if len(set(keys)) == len(keys) else list(value)  # never lose an entry
         return dict(zip(keys, map(_normalized, value.values()), strict=True))
     return value
@@ -71,8 +71,7 @@ def _casefold_key(data: bytes) -> bytes:
     value = _opened(data)
     if type(value) is not str:
         return _exact_key(data)
-    folded = value.casefold() if value.isascii() else normalize("NFC", normalize("NFD", value).casefold())
-    return pack(" ".join(folded.split()))
+    return pack(" ".join(folded(value).split()))
 
 
 def _number_key(data: bytes) -> bytes:

@@ -197,6 +197,8 @@ SAME: tuple[tuple[str, Any, Any, bool, str], ...] = (
     ("date", "2025-03-14", "2025-03-14T00:00Z", False, "A day is no instant."),
     ("date", "2025-03~", "2025-03", False, "Approximately is not exactly."),
     ("date", "2025-03-14 10:15", "2025-03-14T10:15Z", False, "A local time is no instant."),
+    ("casefold", "\U00010d50", "\U00010d70", False, "A character younger than Unicode 14.0 stands for itself."),
+    ("casefold", "\U00010d50E\u0301", "\U00010d50é", True, "What stands beside such a character is folded."),
 )
 
 
