@@ -104,6 +104,7 @@ class AsyncMemory:
     entities = _on_owner(Memory.entities)
     predicates = _on_owner(Memory.predicates)
     merge = _on_owner(Memory.merge)
+    export = _on_owner(Memory.export)
     export_bundle = _on_owner(Memory.export_bundle)
     import_bundle = _on_owner(Memory.import_bundle)
     backup = _on_owner(Memory.backup)

@@ -50,6 +50,27 @@ def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], T], *
             temporary.unlink()
 
 
+def write_new(path: str | os.PathLike[str], write: Callable[[Path], T]) -> T:
+    """Have a new file made under a temporary name beside it, then renamed.
+
+    Raises:
+        InvalidInput: something is there already.
+    """
+    target = Path(path)
+    if target.exists():
+        raise InvalidInput(f"{target} exists already; choose another name")
+    temporary = _temporary(target)
+    try:
+        os.close(open_new(temporary))
+        result = write(temporary)
+        os.replace(temporary, target)
+        return result
+    except OSError as error:
+        raise FileError(f"{target} cannot be written ({error.strerror}); check the folder and the space") from error
+    finally:
+        _remove(temporary)
+
+
 @contextmanager
 def open_for_reading(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """An existing file, or an error that names it."""

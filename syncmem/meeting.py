@@ -16,8 +16,10 @@ from syncmem.errors import BrokenChain, InvalidInput, PeerError
 from syncmem.model.frame import DEVICE_SCOPE, Frame
 from syncmem.model.instant import FOREVER, shown
 from syncmem.opened import Opened
-from syncmem.replica.bundle import MAGIC, batches, read_bundle, write_bundle
+from syncmem.replica import bundle, event_lines
+from syncmem.replica.bundle import batches, read_bundle, write_bundle
 from syncmem.replica.cipher import file_key
+from syncmem.replica.event_lines import read_lines, write_lines
 from syncmem.replica.repair import Repaired
 from syncmem.replica.replica import BULK_EVENTS, MERGE_EVENTS, Written
 from syncmem.results import MergeReport
@@ -134,27 +136,32 @@ class Meeting(Opened):
         repaired = tuple(map(self._telling.repair, taking.repaired))
         return MergeReport(taking.events, taking.transactions, tuple(named), refused, repaired)
 
-    def export_bundle(self, path: str | os.PathLike[str], *, scopes: Iterable[str] | None = None) -> int:
+    def export_bundle(
+        self, path: str | os.PathLike[str], *, scopes: Iterable[str] | None = None, legible: bool = False
+    ) -> int:
         """Write all events that may leave this device into a file; how many.
 
         The file is whole or absent, never half.  ``scopes`` limits what is written; the scope "device" never is.
+        ``legible``: as lines of JSON (:mod:`syncmem.replica.event_lines`), some twenty times as long, nothing lost.
         """
         if isinstance(scopes, str):
             raise InvalidInput(f"scopes is a list of names; pass [{scopes!r}]")
         wanted = None if scopes is None else frozenset(statements.name("scope", scope) for scope in scopes)
+        write, magic = (write_lines, event_lines.MAGIC) if legible else (write_bundle, bundle.MAGIC)
         with self._looking():
             frames = self._replica.frames({}, wanted)
-            return files.write_whole(path, lambda file: write_bundle(file, frames), magic=MAGIC)
+            return files.write_whole(path, lambda file: write(file, frames), magic=magic)
 
     def import_bundle(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> MergeReport:
-        """Take in the events of a bundle file.
+        """Take in the events of a file that :meth:`export_bundle` wrote, legible or not.
 
         Raises:
-            NotCanonical: it is no bundle, or was cut off or changed; nothing was taken in.
+            NotCanonical: it is no such file, or was cut off or changed; nothing was taken in.
             BrokenChain: events before its first are missing here; import the earlier bundle first.
         """
         with files.open_for_reading(path) as file:
-            return self._receive_all(lambda known: read_bundle(file), BULK_EVENTS, progress)
+            read = read_lines if file.read(len(event_lines.MAGIC)) == event_lines.MAGIC else read_bundle
+            return self._receive_all(lambda known: read(file), BULK_EVENTS, progress)
 
     def backup(self, path: str | os.PathLike[str], *, key: bytes | str | None = None) -> None:
         """Copy the replica into a new file while it is in use; restore with :func:`syncmem.restore`.

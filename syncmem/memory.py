@@ -22,6 +22,7 @@ from syncmem.codec import unpack_own
 from syncmem.doctor import examine
 from syncmem.environment import Environment
 from syncmem.errors import InvalidInput
+from syncmem.exporting.verbs import Exporting
 from syncmem.forgetting import Forgetting
 from syncmem.judging.verbs import Judging
 from syncmem.meeting import Meeting, Offer, Progress
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from syncmem.standing import SyncReport
 
 
-class Memory(Withdrawing, Judging, Forgetting, Meeting, Syncing):
+class Memory(Withdrawing, Judging, Exporting, Forgetting, Meeting, Syncing):
     """A replica of an assistant's memory in one SQLite file.
 
     Args:

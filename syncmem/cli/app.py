@@ -27,7 +27,7 @@ SECTIONS: Final[tuple[tuple[str, Sequence[click.Command]], ...]] = (
     ("Ask the user", (asked.questions, asked.answer)),
     ("Several devices", (sync.invite, sync.join, sync.sync, sync.status, sync.devices)),
     ("Care of devices", (sync.rename, sync.grant, sync.revoke, sync.adopt, sync.recover)),
-    ("By hand", (care.merge, care.export_bundle, care.import_bundle)),
+    ("By hand", (care.merge, care.export, care.import_bundle)),
     ("Serve", (relay.relay,)),
     ("Care", (care.backup, care.restore, care.doctor, care.scrub, care.rebuild, shell.completion)),
     ("For other implementations", (conformance.conformance,)),

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 EXISTING = click.Path(exists=True, dir_okay=False)
 ANY_FILE = click.Path(dir_okay=False)
+WHOLE = ("bundle", "events")  # forms that hold all there is
+FORMS = (*WHOLE, "markdown", "json", "sqlite")
+ENDINGS = {".ndjson": "events", ".md": "markdown", ".json": "json", ".db": "sqlite", ".sqlite": "sqlite"}
 
 
 @verb("init")
@@ -77,18 +80,31 @@ def merge(session: Session, other: str, other_key_file: str | None) -> None:
 
 
 @verb("export")
-@click.argument("bundle", type=ANY_FILE)
+@click.argument("file", type=ANY_FILE)
+@click.option("--form", type=click.Choice(FORMS), help="Unsaid: by the ending of FILE, else bundle.")
 @click.option("--scope", "scopes", metavar="NAME", multiple=True, help="Only this scope; may be repeated.")
-def export_bundle(session: Session, bundle: str, scopes: tuple[str, ...]) -> None:
-    """Write all events into one file, to import elsewhere.
+@click.option("--entity", metavar="NAME", help="Only what is believed of it (not for events).")
+def export(session: Session, file: str, form: str | None, scopes: tuple[str, ...], entity: str | None) -> None:
+    """Write the memory into one file.
 
-    What is in the scope "device" stays here. The file is not encrypted: whoever can read the file can read the memory.
+    All events, to import elsewhere: bundle, or events (.ndjson), which can be read. What is believed, for people and
+    other tools: markdown (.md), json, sqlite (.db). What is in the scope "device" stays here. The file is not
+    encrypted: whoever can read the file can read the memory.
     """
     from syncmem.cli.words import counted
 
+    form = form or ENDINGS.get(os.path.splitext(file)[1].casefold(), "bundle")
     with session.memory() as memory, progress(session, "Exporting"):
-        events = memory.export_bundle(bundle, scopes=scopes or None)
-    session.show({"path": bundle, "events": events}, lambda: f"{counted(events, 'event')} in {bundle}.")
+        if form in WHOLE:
+            if entity is not None:
+                raise click.UsageError("Events are exported whole: leave out --entity, or take another --form.")
+            count = memory.export_bundle(file, scopes=scopes or None, legible=form == "events")
+        else:
+            if len(scopes) > 1:
+                raise click.UsageError(f"A file of {form} holds one scope: name one.")
+            count = memory.export(file, form=form, entity=entity, scope=scopes[0] if scopes else "vault")
+    what = "event" if form in WHOLE else "belief"
+    session.show({"path": file, "form": form, f"{what}s": count}, lambda: f"{counted(count, what)} in {file}.")
 
 
 @verb("import")

@@ -45,7 +45,7 @@ def test_two_memories_that_merge_believe_the_same(lived: Shell) -> None:
 
 
 def test_a_bundle_carries_everything_over(lived: Shell) -> None:
-    assert lived.json("export", "out.bundle") == {"path": "out.bundle", "events": 2}
+    assert lived.json("export", "out.bundle") == {"path": "out.bundle", "form": "bundle", "events": 2}
     assert lived.json("--db", "new.db", "import", "out.bundle")["events"] == 2
     assert lived.json("--db", "new.db", "import", "out.bundle")["events"] == 0
     assert lived.json("--db", "new.db", "believe", *LIVES)[0]["value"] == "Berlin"

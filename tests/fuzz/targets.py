@@ -8,6 +8,7 @@ as a hostile member would.  What was read is looked at again: it can be written,
 from __future__ import annotations
 
 import io
+import json
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,9 @@ from syncmem.environment import seeded_randomness
 from syncmem.errors import InvalidInput, NotCanonical, Unreadable
 from syncmem.model.event import Event, decode, readable
 from syncmem.model.event import Statement as Said
+from syncmem.replica import event_lines
 from syncmem.replica.bundle import read_bundle
+from syncmem.replica.event_lines import read_lines
 from syncmem.seal.envelope import PLAINTEXT_BYTES_MAX, unseal
 from syncmem.seal.keys import SIGNATURE_BYTES, sign
 from syncmem.seal.statements import Statement, read_statement
@@ -142,6 +145,21 @@ def answer(data: bytes) -> None:
     readers[(data[0] if data else 0) % len(readers)](data[1:])
 
 
+def lines(data: bytes) -> None:
+    """Lines of events, with an end that fits them: else nothing behind the checksum would be reached."""
+    body, _, _ = data.removeprefix(event_lines.MAGIC).rpartition(b'{"end"')
+    for _ in read_lines(io.BytesIO(ended(body) if data.startswith(event_lines.MAGIC) else data)):
+        pass
+
+
+def ended(body: bytes) -> bytes:
+    """A file of these lines."""
+    starts = [line[:6] for line in body.splitlines(keepends=True)]
+    counts = {"frames": starts.count(b'{"log"'), "events": starts.count(b'{"seq"')}
+    end = json.dumps({"end": {**counts, "sha256": sha256(body).hexdigest()}})
+    return event_lines.MAGIC + body + end.encode() + b"\n"
+
+
 def bundle(data: bytes) -> None:
     for _ in read_bundle(io.BytesIO(data)):
         pass
@@ -226,6 +244,7 @@ TARGETS: Final[dict[str, Target]] = {
     "request": Target(request, _REFUSED, _REQUESTS, _headed(_REQUESTS)),
     "answer": Target(answer, (NotCanonical,), _ANSWERS, _headed(_ANSWERS)),
     "bundle": Target(bundle, (NotCanonical,), [valid.bundle()]),
+    "lines": Target(lines, (NotCanonical,), [valid.lines()]),
     "code": Target(
         code,
         (InvalidInput,),

@@ -15,6 +15,7 @@ from syncmem.model.event import encode as payload_bytes
 from syncmem.model.frame import Frame
 from syncmem.model.moved import Moved
 from syncmem.replica.bundle import write_bundle
+from syncmem.replica.event_lines import write_lines
 from syncmem.seal import bodies
 from syncmem.seal.bodies import StatementKind, new_member
 from syncmem.seal.envelope import EpochKey, seal
@@ -83,6 +84,12 @@ def frames() -> list[Frame]:
 def payloads() -> list[bytes]:
     """Kind and payload of events."""
     return [bytes([kind]) + payload_bytes(payload) for kind, payload in PAYLOADS]
+
+
+def lines() -> bytes:
+    file = io.BytesIO()
+    write_lines(file, frames())
+    return file.getvalue()
 
 
 def bundle() -> bytes:
