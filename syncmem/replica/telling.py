@@ -25,6 +25,7 @@ from syncmem.model.record import (
     LOG_SHIFT,
     RETRACTED,
     UNDONE,
+    UNFOUNDED,
     WITHDRAWN,
     Record,
     Role,
@@ -57,6 +58,7 @@ _STATUS: Final = (
     (RETRACTED, "retracted"),
     (DENIED, "denied"),
     (DETACHED, "detached"),
+    (UNFOUNDED, "unfounded"),
 )
 
 
@@ -204,11 +206,36 @@ class Telling:
         """ "live", or what took an event back."""
         if payload is None:
             return "unreadable"
-        flags = self._replica.fold.liveness.status(position)
-        if isinstance(payload, Statement) and self._replica.fold.is_denied(position):
-            event = self._replica.logs.event(position)
-            flags |= DENIED if isinstance(event, Event) and event.kind in (Kind.CLAIM, Kind.AFFIRM) else 0
-        return next((word for bit, word in _STATUS if flags & bit), "live")
+        flags = self._flags(position)
+        word = next((word for bit, word in _STATUS if flags & bit), "live")
+        if word == "retracted":
+            return self._retracted(position)
+        return self._unfounded(position) if word == "unfounded" else word
+
+    def _flags(self, position: int) -> int:
+        """The status flags of an event."""
+        fold = self._replica.fold
+        return fold.liveness.status(position) | (DENIED if fold.is_denied(position) else 0)
+
+    def _retracted(self, position: int) -> str:
+        """How a statement was retracted: by its own name, or with a twin."""
+        named = self._replica.fold.liveness.retracted_as(position)
+        return "retracted" if position in named else f"retracted with {self.event_id(min(named))}"
+
+    def _unfounded(self, position: int) -> str:
+        """Why a derived claim does not count."""
+        references = self._replica.fold.references
+        claim, lacking = references.actor(position), self._replica.fold.liveness.lacking(position)
+        assert claim is not None and lacking is not None
+        roots = [None if root is None else references.actor(root) for root in references.roots(claim)]
+        if lacking == position and (not roots or None in roots):
+            return "unfounded: what it is derived from is not here"
+        if lacking == position:
+            more = any(root is not None and root.trust < claim.trust for root in roots)
+            return f"unfounded: it {'claims more trust than it is derived from' if more else 'rests on itself'}"
+        flags = self._flags(lacking) & ~UNFOUNDED
+        why = next((word for bit, word in _STATUS if flags & bit), "unfounded")
+        return f"unfounded: {self.event_id(lacking)} is {why}"
 
     def _effect(self, slot: Slot, n: int) -> str:
         """What transaction ``n`` changed in a slot, in words."""
