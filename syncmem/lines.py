@@ -71,6 +71,7 @@ class RememberLine(Said, Bounds):
     verb: Literal["remember"]
     affirm: bool | None = None
     mentions: list[str] = []
+    derived_from: list[str] = []
 
 
 class EndLine(Said):

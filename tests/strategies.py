@@ -131,7 +131,7 @@ TRICKY: dict[str, History] = {
         {"value": "A", "episode": "e", "span": [0, 3]},
         {"op": "retract", "target": "a1"},
         {"value": "A", "episode": "e", "span": [0, 3], "hlc": 44},
-        {"value": "A", "episode": "e", "span": [0, 4], "trust": 1},
+        {"value": "B", "episode": "e", "span": [0, 3], "hlc": 5},
     ),
     "a passage is read again by somebody with more trust than its retraction has": _claims(
         {"value": "A", "episode": "e"},

@@ -34,6 +34,7 @@ SLOTS_SHOWN: Final = 20  # as many as a screen takes
 @value_options
 @bounds_options
 @click.option("--mentions", metavar="ENTITY", multiple=True, help="Who else it speaks of; may be repeated.")
+@click.option("--derived-from", metavar="EVENT", multiple=True, help="From which claim it follows; may be repeated.")
 @click.option("--affirm/--no-affirm", default=None, help="Store as a repetition, or never.  [default: if it is one]")
 @said_options
 @click.option("--strict", is_flag=True, help=f"Exit with {NOTABLE} if the result is contested.")

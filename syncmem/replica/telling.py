@@ -8,17 +8,21 @@ from typing import Any, Final
 from syncmem.errors import NotFound
 from syncmem.model.event import (
     LOG_PREFIX_BYTES,
+    STATEMENTS,
     Define,
     Erased,
     Event,
     Form,
     Kind,
+    Ref,
     Retract,
     Statement,
     Undo,
     readable,
 )
+from syncmem.model.evidence import roots_of
 from syncmem.model.instant import dated, shown, to_datetime
+from syncmem.model.liveness import Relation
 from syncmem.model.record import (
     DENIED,
     DETACHED,
@@ -143,7 +147,9 @@ class Telling:
         while waiting:
             position = waiting.pop()
             actor = replica.fold.references.actor(position)
-            naming = [source for _, source in replica.fold.references.links_to(position)]
+            links = replica.fold.references.links_to(position)
+            naming = [source for relation, source in links if relation != Relation.RESTS_ON]
+            naming += self._against_roots(position)
             if actor is not None and actor.batch is not None:
                 naming += replica.fold.references.withdrawals(actor.batch)
             new = set(naming) - positions
@@ -152,6 +158,21 @@ class Telling:
         sql = "SELECT position FROM definitions WHERE predicate = ?"
         positions |= {row[0] for row in replica.db.execute(sql, (slot.predicate,)).fetchall()}
         return sorted(positions, key=lambda position: (replica.logs.arrival(position), position))
+
+    def _against_roots(self, position: int) -> list[int]:
+        """The events that take back what a claim is derived from, or give it back (statements apart)."""
+        references, logs = self._replica.fold.references, self._replica.logs
+        roots, waiting, found = {position}, [position], list[int]()
+        while waiting:
+            new = set(references.grounds(waiting.pop())) - roots
+            roots |= new
+            waiting += new
+        for root in sorted(roots - {position}):
+            actor = references.actor(root)
+            against = [source for twin in references.twins(root) for _, source in references.links_to(twin)]
+            against += references.withdrawals(actor.batch) if actor is not None and actor.batch is not None else []
+            found += [source for source in against if _kind(logs.event(source)) not in STATEMENTS]
+        return found
 
     def entry(self, position: int, slot: Slot | None = None) -> HistoryEntry:
         """One event, with its status and, for a slot, what its arrival did there."""
@@ -174,7 +195,8 @@ class Telling:
             known=n,
             status=self.status(position, payload),
             effect="" if slot is None else self._effect(slot, n),
-            names=tuple(str(self._replica.logs.meant(ref)) for ref in _named(payload)),
+            names=tuple(str(replica.logs.meant(ref)) for ref in _named(payload)),
+            derived_from=tuple(str(replica.logs.meant(ref)) for ref in _roots(event.kind, payload)),
         )
 
     def _said(self, position: int, event: Event, payload: Any) -> dict[str, Any]:
@@ -277,6 +299,15 @@ def _reason(payload: Any) -> str | None:
     """The reason that a writer gave."""
     stated = (getattr(payload, "extra", None) or {}).get("reason")
     return stated if isinstance(stated, str) else None
+
+
+def _kind(event: Event | Erased) -> int | None:
+    return event.kind if isinstance(event, Event) else None
+
+
+def _roots(kind: int, payload: Any) -> list[Ref]:
+    """The claims that a claim is derived from."""
+    return (roots_of(kind, payload) or []) if isinstance(payload, Statement) else []
 
 
 def _named(payload: Any) -> list[Any]:
