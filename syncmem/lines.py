@@ -118,6 +118,7 @@ class DefineLine(Words):
     sensitive: bool | None = None
     description: str | None = None
     aliases: list[str] = []
+    corroborated_by: int | None = None
     scope: str = "vault"
 
 

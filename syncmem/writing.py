@@ -195,6 +195,7 @@ class Writing(Opened):
         sensitive: bool | None = None,
         description: str | None = None,
         aliases: Iterable[str] = (),
+        corroborated_by: int | None = None,
         scope: str = VAULT,
         trust: Trust = None,
         source: Source | str | None = None,
@@ -209,6 +210,8 @@ class Writing(Opened):
             ttl, stale_after, stale_trust, then: defaults for its claims, stored in each claim when written.
             sensitive: changes are to be confirmed by the user.
             aliases: other names and phrases by which people and models call it.
+            corroborated_by: when so many independent sources of one tier say the same, ``consolidate()`` says it once
+                more, with a tier more of trust; unsaid: never.
         """
         said = self._words(
             scope=scope, trust=trust, source=source, observed_at=None, batch=batch, reason=reason, zone=None
@@ -224,6 +227,7 @@ class Writing(Opened):
                 "sensitive": sensitive,
                 "description": None if description is None else statements.text("description", description, 8 * 1024),
                 "aliases": [statements.name("alias", alias) for alias in _listed("aliases", aliases)] or None,
+                "corroborated_by": corroborated_by,
             }
         )
         name = statements.name("predicate", predicate)

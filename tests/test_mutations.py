@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SEEDS = "0-150"
+SEEDS = "0-260"
 SECONDS_MAX = 60
 COPIED_TESTS = ("__init__", "contest", "differential", "evidence", "reference", "strategies", "world")
 
@@ -112,8 +112,8 @@ BUGS = (
     Bug(
         "an undo cannot be undone",
         "model/liveness.py",
-        "return self._taken_back(target, (Relation.UNDOES,), UNDONE, self._stands)",
-        "return self._taken_back(target, (Relation.UNDOES,), UNDONE, lambda position: True)",
+        "return self._verdict(target, naming, UNDONE, self._stands)",
+        "return self._verdict(target, naming, UNDONE, lambda position: True)",
     ),
     Bug(
         "whoever names an event takes it back",

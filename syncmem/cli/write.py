@@ -227,6 +227,7 @@ def _erased_text(report: ErasureReport) -> str:
 @click.option("--sensitive/--not-sensitive", default=None, help="Changes are to be confirmed by the user.")
 @click.option("--description", metavar="TEXT")
 @click.option("--alias", "aliases", metavar="NAME", multiple=True, help="Another name for it; may be repeated.")
+@click.option("--corroborated-by", type=int, metavar="N", help="So many independent sources give a tier more of trust.")
 @click.option("--pack", metavar="NAME|FILE", help="Define all predicates of a pack, such as 'personal', instead.")
 @scope_option
 def define(session: Session, predicate: str | None, pack: str | None, **options: Any) -> None:

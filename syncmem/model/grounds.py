@@ -8,12 +8,22 @@ denied) and be founded in turn; none may come back to it; and its trust is at mo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from syncmem.model.evidence import a_tier_more, is_agent
 
 if TYPE_CHECKING:
     from syncmem.model.liveness import Actor, Links
+
+
+SourceName = tuple[str | None, str | None]  # kind, id
+
+
+class Testimony(NamedTuple):
+    """The sources that a claim goes back to, and the least trust on the way."""
+
+    sources: frozenset[SourceName]
+    trust: int
 
 
 class Grounds:
@@ -63,15 +73,22 @@ class Grounds:
         """Whether enough roots, no two of them from one source, give a claim a tier more than they have."""
         if not claim.corroborated_by or len(roots) < claim.corroborated_by:
             return False
-        least, seen = min(self._actor(root).trust for root in roots), set[tuple[str | None, str | None]]()
+        seen, least = set[SourceName](), claim.trust
         for root in roots:
-            leaves = [self._actor(leaf) for leaf in self._leaves(root)]
-            sources = {leaf.source for leaf in leaves if leaf.source is not None and not is_agent(leaf.source[0])}
-            if len(sources) == 0 or any(leaf.source is None for leaf in leaves) or sources & seen:
+            said = self.testimony(root)
+            if said is None or said.sources & seen:
                 return False
-            seen |= sources
-            least = min(least, *(leaf.trust for leaf in leaves))
+            seen |= said.sources
+            least = min(least, said.trust)
         return claim.trust <= a_tier_more(least)
+
+    def testimony(self, claim: int) -> Testimony | None:
+        """Who says a claim in the end; None where that is nobody but the agent, or cannot be told."""
+        leaves = [self._actor(leaf) for leaf in self._leaves(claim)]
+        sources = {leaf.source for leaf in leaves if leaf.source is not None and not is_agent(leaf.source[0])}
+        if not sources or any(leaf.source is None for leaf in leaves):
+            return None
+        return Testimony(frozenset(sources), min(self._actor(claim).trust, *(leaf.trust for leaf in leaves)))
 
     def _leaves(self, claim: int) -> set[int]:
         """The claims that are derived from nothing, on which a claim rests in the end."""

@@ -21,7 +21,7 @@ from enum import IntEnum
 from typing import Protocol
 
 from syncmem.model.event import Ref
-from syncmem.model.grounds import Grounds
+from syncmem.model.grounds import Grounds, Testimony
 from syncmem.model.record import (
     DEAD,
     DENIED,
@@ -147,6 +147,10 @@ class Liveness:
 
     def _retracted(self, target: Actor) -> int:
         return self._verdict(target, (actor for _, actor in self._retracting(target)), RETRACTED, self.acts)
+
+    def testimony(self, claim: int) -> Testimony | None:
+        """Who says a claim in the end (see :class:`syncmem.model.grounds.Grounds`)."""
+        return self._grounds.testimony(claim)
 
     def retracted_as(self, position: int) -> set[int]:
         """By which names a statement is retracted or corrected: its own, those of twins."""
