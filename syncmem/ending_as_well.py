@@ -17,6 +17,7 @@ from syncmem.replica.replica import Replica
 from syncmem.results import Decision, Receipt
 
 _PRECISION = ("start_precision", "zone")
+_SAID = ("episode", "span", "reason", MENTIONS)
 
 
 def ends_of(replica: Replica, claim: int, value: object) -> list[Statement]:
@@ -39,7 +40,7 @@ def ends_of(replica: Replica, claim: int, value: object) -> list[Statement]:
 def said_again(end: Statement, correction: Statement, named: Ref) -> Statement:
     """An end, of the value of a correction and by who corrects."""
     extra = {name: each for name, each in (end.extra or {}).items() if name in _PRECISION}
-    kept = {name: each for name, each in (correction.extra or {}).items() if name in ("episode", "span", "reason", MENTIONS)}
+    kept = {name: each for name, each in (correction.extra or {}).items() if name in _SAID}
     return correction._replace(
         form=end.form,
         observed_at=end.observed_at,
