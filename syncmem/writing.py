@@ -77,12 +77,10 @@ class Writing(Opened):
                 "2025-03-14", "2025-03", "2025" (dates need a zone, here or of the Memory).
             ttl: lapses so long after its anchor (timedelta, "30d", "P30D"); else as the predicate is defined.
             stale_after, stale_trust: counts with less trust after so long.
-            affirm: whether it only restates; None: if the value equals what is believed at ``observed_at``
-                and neither start nor end is given.
+            affirm: whether it only restates; None: if it says what is believed at ``observed_at``, and no start or end.
             mentions: other entities that the claim speaks of: it goes when one of them is erased.
-            derived_from: ids of the claims from which it follows: it counts only while all of them do, and with at
-                most their trust (more is lowered, the receipt says so). Unsaid, it holds for the time that they
-                cover together, was observed when the last of them was, and mentions whom they are about.
+            derived_from: ids of the claims from which it follows: it counts only while all of them do, and with at most
+                their trust. Unsaid, it was observed when the last of them was, and holds for the time that they cover.
             scope: who shares it: "vault" (all devices), "device" (never leaves), or a name.
             trust: 0..100, or "user" (90), "integration" (70), "document" (50), "inference" (30).
             source: a Source, or its kind as text. Documents need ``observed_at``.
@@ -96,12 +94,18 @@ class Writing(Opened):
             scope=scope, trust=trust, source=source, observed_at=observed_at, batch=batch, reason=reason, **about
         )
         bounds = Bounds(since, changed_on, until, valid_to, then, expires_at, ttl, stale_after, stale_trust)
+        return self._derived((entity, predicate, value), said, bounds, affirm, _listed("derived_from", derived_from))
+
+    def _derived(
+        self, what: tuple[str, str, object], said: Words, bounds: Bounds, affirm: bool | None, events: Iterable[str]
+    ) -> Receipt:
+        """Write a claim that is derived from others, if there are any; more trust than they have is lowered."""
         with self._lock, self._replica.transaction():
-            listed = list(_listed("derived_from", derived_from))
-            if not listed:
-                return self._claim(entity, predicate, value, said, bounds, affirm)
-            words, bounds = derive(self._replica, self._telling, listed, said, bounds)
-            receipt = self._claim(entity, predicate, value, words, bounds, affirm)
+            given = tuple(events)
+            if not given:
+                return self._claim(*what, said, bounds, affirm)
+            words, bounds = derive(self._replica, self._telling, given, said, bounds)
+            receipt = self._claim(*what, words, bounds, affirm)
         if words.trust == said.trust:
             return receipt
         return replace(receipt, why=f"{receipt.why} It counts with trust {words.trust}, as what it is derived from.")
