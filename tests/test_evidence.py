@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,8 +12,11 @@ import pytest
 from syncmem import Candidate, Environment, InvalidInput, ManualClock, Memory, Receipt, Source
 from syncmem.environment import seeded_randomness
 from syncmem.judging.consolidating import Judgement
-from syncmem.model.event import Kind, Statement, readable
+from syncmem.model.event import CHAIN_START, Kind, Ref, Statement, readable
 from syncmem.model.instant import from_datetime
+from syncmem.model.moved import Moved
+from syncmem.replica.telling import Telling
+from tests.world import Writer, believed, fresh_replica, instant, payload_of, sorted_keys
 
 DAY = timedelta(days=1) // timedelta(microseconds=1)
 
@@ -355,3 +359,55 @@ def test_an_end_without_the_trust_to_end_is_not_said_again(desk: Device) -> None
     desk.later(5).end("ana", "home_city", "Lisboa", trust="inference")
     desk.later().correct(wrong.event, "Lisbon")
     assert [(value, end) for value, _, _, end in desk.line("home_city")] == [("Lisbon", None)]
+
+
+# -- chains and circles -------------------------------------------------------------------------------------
+
+
+def follows(value: str, *roots: Ref) -> Statement:
+    kind, said = payload_of({"op": "assert", "value": value, "trust": 90}, {})
+    assert isinstance(said, Statement) and kind == Kind.CLAIM
+    return said._replace(extra={"derived_from": [list(root) for root in roots]})
+
+
+def test_a_chain_of_thousands_stands_and_falls_with_its_first_link() -> None:
+    writer, taker = map(Writer, sorted_keys(2))
+    kind, first = payload_of({"op": "assert", "value": "0", "trust": 90}, {})
+    links = [writer.write(kind, first, instant(1) or 0)]
+    for number in range(1, 3000):
+        links.append(writer.write(Kind.CLAIM, follows(str(number), links[-1]), (instant(1) or 0) + number))
+    gone = taker.write(
+        *payload_of({"op": "retract", "target": "first", "trust": 90}, {"first": links[0]}), instant(3) or 0
+    )
+    taker.write(*payload_of({"op": "undo", "target": "gone", "trust": 90}, {"gone": gone}), instant(4) or 0)
+    replica = fresh_replica()
+    counts = []
+    for log, after, until in ((writer, 0, 3000), (taker, 0, 1), (taker, 1, 2)):
+        list(replica.receive(log.frames(after, until)))
+        counts.append(len(believed(replica)))
+    replica.close()
+    assert counts == [3000, 0, 3000]
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_what_would_rest_on_itself_does_not_count(length: int) -> None:
+    """Only a device that lies about what it moved can write it."""
+    key = sorted_keys(1)[0]
+    writer, old = Writer(key), replace(key, incarnation=bytes(16))
+    hashes = [bytes([number]) * 32 for number in range(1, length + 1)]
+    named = [Ref(old.id, place, hashed[:16]) for place, hashed in enumerate(hashes, 1)]
+    writer.write(Kind.MOVED, Moved(old.incarnation, 1, CHAIN_START, b"", hashes, None), instant(1) or 0)
+    for number in range(length):
+        last = writer.write(Kind.CLAIM, follows(f"in it {number}", named[number - 1]), instant(2) or 0)
+    writer.write(Kind.CLAIM, follows("on it", last), instant(3) or 0)
+    kind, said = payload_of({"op": "assert", "value": "beside it", "trust": 90}, {})
+    writer.write(kind, said, instant(4) or 0)
+    replica = fresh_replica()
+    list(replica.receive(writer.frames()))
+    assert [row[2] for row in believed(replica)] == ["beside it"]
+    telling = Telling(replica)
+    statuses = {telling.entry(replica.logs.by_id[key.id].position(place)).status for place in range(2, length + 3)}
+    assert all(status.startswith("unfounded: ") for status in statuses), statuses
+    replica.rebuild()
+    assert [row[2] for row in believed(replica)] == ["beside it"]
+    replica.close()

@@ -172,20 +172,20 @@ BUGS = (
     Bug(
         "a derived claim outlives what it rests on",
         "model/grounds.py",
-        "if root in above or not self._stands(root):",
-        "if root in above:",
+        "or root in above or not self._stands(root))",
+        "or root in above)",
     ),
     Bug(
         "a derived claim rests on its roots, and not on theirs",
         "model/grounds.py",
-        "waiting += [root for root in roots if root not in founded]",
+        "waiting += entered[position]",
         "pass",
     ),
     Bug(
         "whoever derives a claim gives it trust",
         "model/grounds.py",
-        "enough = claim.trust <= min(",
-        "enough = True or claim.trust <= min(",
+        "if not roots or claim.trust <= min(",
+        "if True or claim.trust <= min(",
     ),
     Bug(
         "one source seen twice corroborates itself",

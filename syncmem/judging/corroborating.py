@@ -87,7 +87,7 @@ def _independent(memory: Judging, claims: Sequence[Record], definition: Predicat
     """As many claims as the predicate asks for, no two of them from one source; none if there are not so many."""
     wanted = definition.corroborated_by
     assert wanted is not None
-    told = [(memory._replica.fold.liveness.testimony(claim.position), claim) for claim in claims]
+    told = [(memory._replica.fold.liveness.grounds.testimony(claim.position), claim) for claim in claims]
     listed = [(said, claim) for said, claim in told if said is not None and a_tier_more(said.trust) > claim.trust]
     seen, found = set[Any](), list[Record]()
     for said, claim in sorted(listed, key=lambda item: (len(item[0].sources), item[1].spoken)):

@@ -2,12 +2,13 @@
 
 Rules: every claim that it names must have arrived, be live by itself (neither undone, withdrawn, retracted nor
 denied) and be founded in turn; none may come back to it; and its trust is at most what its roots give it (see
-:mod:`syncmem.model.evidence`).  The search keeps its own stack: chains may be long.
+:mod:`syncmem.model.evidence`).  The search keeps its own stack, and answers while many are asked: chains may be long.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from syncmem.model.evidence import a_tier_more, is_agent
@@ -32,30 +33,45 @@ class Grounds:
     def __init__(self, links: Links, stands: Callable[[int], bool]) -> None:
         self._links = links
         self._stands = stands
+        self._known: dict[int, int | None] | None = None
+
+    @contextmanager
+    def remembering(self) -> Iterator[None]:
+        """For a while nothing changes that answers depend on, so that each is found once."""
+        self._known = {}
+        try:
+            yield
+        finally:
+            self._known = None
+
+    def forget(self) -> None:
+        """What answers depend on has changed."""
+        self._known = None if self._known is None else {}
 
     def lacking(self, claim: int) -> int | None:
         """What a derived claim lacks to be founded: a root by its position, or its own position; None: nothing."""
-        entered, founded = set[int](), set[int]()
+        known: dict[int, int | None] = {} if self._known is None else self._known
+        entered = dict[int, Sequence[int]]()  # from the claim on: each rests on the next, which is looked at
         waiting = [claim]
         while waiting:
             position = waiting[-1]
-            if position in entered:  # all that it rests on was looked at
-                entered.discard(position)
-                founded.add(position)
-            if position in founded:
-                waiting.pop()
-                continue
-            entered.add(position)
-            lacking, roots = self._looked_at(self._actor(position), entered)
+            if position in known:
+                lacking = known[waiting.pop()]
+            elif position in entered:  # all that it rests on is founded
+                roots = entered.pop(position)
+                lacking = known[position] = None if self._trusted(self._actor(position), roots) else position
+            else:
+                lacking, entered[position] = self._roots(self._actor(position), entered)
+                waiting += entered[position]
             if lacking is not None:
+                known |= dict.fromkeys(entered, lacking)
                 return lacking
-            waiting += [root for root in roots if root not in founded]
         return None
 
-    def _looked_at(self, claim: Actor, above: set[int]) -> tuple[int | None, Sequence[int]]:
-        """What a claim lacks, whatever its roots are derived from; and its roots.
+    def _roots(self, claim: Actor, above: Container[int]) -> tuple[int | None, Sequence[int]]:
+        """What a claim lacks of its roots, whatever they rest on; and its roots.
 
-        ``above``: the claims that rest on it, and itself.
+        ``above``: the claims that rest on it.
         """
         if claim.roots is None:
             return None, ()
@@ -63,11 +79,14 @@ class Grounds:
         roots = [root for root in named if root is not None]
         if not roots or len(roots) < len(named):
             return claim.position, ()
-        for root in roots:
-            if root in above or not self._stands(root):
-                return root, ()
-        enough = claim.trust <= min(self._actor(root).trust for root in roots) or self._corroborated(claim, roots)
-        return None if enough else claim.position, roots
+        gone = (root for root in roots if root == claim.position or root in above or not self._stands(root))
+        return next(gone, None), roots
+
+    def _trusted(self, claim: Actor, roots: Sequence[int]) -> bool:
+        """Whether a claim has no more trust than its roots give it."""
+        if not roots or claim.trust <= min(self._actor(root).trust for root in roots):
+            return True
+        return self._corroborated(claim, roots)
 
     def _corroborated(self, claim: Actor, roots: Sequence[int]) -> bool:
         """Whether enough roots, no two of them from one source, give a claim a tier more than they have."""

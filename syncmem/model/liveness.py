@@ -21,7 +21,7 @@ from enum import IntEnum
 from typing import Protocol
 
 from syncmem.model.event import Ref
-from syncmem.model.grounds import Grounds, Testimony
+from syncmem.model.grounds import Grounds
 from syncmem.model.record import (
     DEAD,
     DENIED,
@@ -108,7 +108,7 @@ class Liveness:
         self._links = links
         self._visible = visible or (lambda position: True)
         self._looked_at: set[int] = set()  # events that the question asked just now depends on
-        self._grounds = Grounds(links, self._stands_by_itself)
+        self.grounds = Grounds(links, self._stands_by_itself)
 
     def status(self, position: int) -> int:
         """The status flags of an event (denials apart)."""
@@ -123,13 +123,9 @@ class Liveness:
             claim = self._links.named_claim(position)
             if claim is not None and self._visible(claim) and self._gone(claim):
                 flags |= DETACHED
-            if target.roots is not None and self._grounds.lacking(position) is not None:
+            if target.roots is not None and self.grounds.lacking(position) is not None:
                 flags |= UNFOUNDED
         return flags
-
-    def lacking(self, position: int) -> int | None:
-        """Of a derived claim that is not founded: the position of what it lacks (its own: roots or trust)."""
-        return self._grounds.lacking(position)
 
     def undone(self, position: int) -> bool:
         """Whether an undo that stands takes an event back."""
@@ -147,10 +143,6 @@ class Liveness:
 
     def _retracted(self, target: Actor) -> int:
         return self._verdict(target, (actor for _, actor in self._retracting(target)), RETRACTED, self.acts)
-
-    def testimony(self, claim: int) -> Testimony | None:
-        """Who says a claim in the end (see :class:`syncmem.model.grounds.Grounds`)."""
-        return self._grounds.testimony(claim)
 
     def retracted_as(self, position: int) -> set[int]:
         """By which names a statement is retracted or corrected: its own, those of twins."""

@@ -206,7 +206,11 @@ class Fold:
 
     def _settle_status(self, positions: Iterable[int], work: dict[Slot, Work]) -> None:
         """Look at the status of events again, and of those that depend on them."""
-        waiting, seen = list(positions), set[int]()
+        with self.liveness.grounds.remembering():
+            self._settle(list(positions), work)
+
+    def _settle(self, waiting: list[int], work: dict[Slot, Work]) -> None:
+        seen = set[int]()
         while waiting:
             position = waiting.pop()
             if position in seen or not self._logs.holds(position):
@@ -231,6 +235,7 @@ class Fold:
         if isinstance(payload, Withdraw):
             return self.references.members((scope, payload.batch))
         self._records.clear()  # computed with definitions and clocks that may no longer hold
+        self.liveness.grounds.forget()
         if isinstance(payload, Define) and self._choose_definition(scope, payload.predicate):
             for slot in self._catalog.slots_of(payload.predicate):
                 work.setdefault(slot, Work()).rebuild = True

@@ -194,11 +194,12 @@ class Reading:
         equality, settled, ours = denials(slot)
         fold.references.decide_denials_by(partial(self._denied_among, denials))
         try:
-            return [
-                _judged(settled(record), liveness.status(record.position), ours)
-                for record in fold.pages.records(slot.id, equality)
-                if visible.record(record)
-            ]
+            with liveness.grounds.remembering():
+                return [
+                    _judged(settled(record), liveness.status(record.position), ours)
+                    for record in fold.pages.records(slot.id, equality)
+                    if visible.record(record)
+                ]
         finally:
             fold.references.decide_denials_by(fold.is_denied)
 

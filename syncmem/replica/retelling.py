@@ -90,7 +90,8 @@ class Retelling:
         for denial in judged:
             self._fold.timelines.store_denial(slot.id, denial)
         live = [denial for denial in judged if denial.live]
-        records = [self._with_status(record) for record in records if record.role != Role.DENY]
+        with self._fold.liveness.grounds.remembering():
+            records = [self._with_status(record) for record in records if record.role != Role.DENY]
         return [r._replace(flags=r.flags | denied(r, live)) if r.role <= Role.TEMPORARY else r for r in records]
 
     def _with_status(self, record: Record) -> Record:

@@ -247,7 +247,7 @@ class Telling:
     def _unfounded(self, position: int) -> str:
         """Why a derived claim does not count."""
         references = self._replica.fold.references
-        claim, lacking = references.actor(position), self._replica.fold.liveness.lacking(position)
+        claim, lacking = references.actor(position), self._replica.fold.liveness.grounds.lacking(position)
         assert claim is not None and lacking is not None
         roots = [None if root is None else references.actor(root) for root in references.roots(claim)]
         if lacking == position and (not roots or None in roots):
