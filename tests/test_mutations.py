@@ -190,8 +190,8 @@ BUGS = (
     Bug(
         "one source seen twice corroborates itself",
         "model/grounds.py",
-        "or sources & seen",
-        "",
+        "if said is None or said.sources & seen:",
+        "if said is None:",
     ),
     Bug(
         "what rests on a denied claim is not looked at again",
