@@ -71,6 +71,7 @@ class RememberLine(Said, Bounds):
     verb: Literal["remember"]
     affirm: bool | None = None
     mentions: list[str] = []
+    derived_from: list[str] = []
 
 
 class EndLine(Said):
@@ -117,6 +118,7 @@ class DefineLine(Words):
     sensitive: bool | None = None
     description: str | None = None
     aliases: list[str] = []
+    corroborated_by: int | None = None
     scope: str = "vault"
 
 

@@ -89,8 +89,11 @@ def _text(
     else:
         said = f"{winner.asserted_at:%Y-%m-%d %H:%M}" if winner.asserted_at else "at an unknown time"
         who = winner.source.kind or "someone"
-        head = f"{belief.value!r} holds because {who} said so ({said}, trust {winner.trust}, device {winner.device})."
+        told = "derived it" if winner.derived_from else "said so"
+        head = f"{belief.value!r} holds because {who} {told} ({said}, trust {winner.trust}, device {winner.device})."
     parts = [head]
+    if winner is not None and winner.derived_from:
+        parts.append(f"It is derived from {', '.join(winner.derived_from)}, and goes with any of them.")
     if supports:
         parts.append(f"{supports} more statement(s) say the same.")
     parts += [f"{entry.value!r} does not hold: {why}." for entry, why in lost]

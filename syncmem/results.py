@@ -222,10 +222,11 @@ class HistoryEntry:
 
     Attributes:
         event: its id; ``verb``: remember, affirm, end, deny, retract, withdraw, undo, define, clock_note.
-        status: "live", or what took it back: "undone", "withdrawn", "retracted", "denied", "detached", "unreadable".
+        status: "live", or what took it back: "undone", "withdrawn", "retracted", "denied", "detached", "unreadable";
+            "retracted with" an event that was taken from the same passage, or "unfounded: ..." for a derived claim.
         effect: what its arrival did here, in words.
         asserted_at: the writer's clock, corrected for known errors; ``arrived_at``: when it arrived here.
-        names: ids of the events that it refers to.
+        names: ids of the events that it refers to; ``derived_from``: of the claims from which a claim follows.
     """
 
     event: str
@@ -246,6 +247,7 @@ class HistoryEntry:
     status: str
     effect: str
     names: tuple[str, ...] = ()
+    derived_from: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON types."""

@@ -16,6 +16,7 @@ from syncmem.codec import unpack
 from syncmem.errors import InvalidInput, NotCanonical
 from syncmem.model import instant
 from syncmem.model.event import TRUST_MAX, Form, Ref, Statement, Then
+from syncmem.model.evidence import CORROBORATED_BY, DERIVED_FROM
 from syncmem.model.instant import Moment, parse, parse_duration
 from syncmem.model.predicate import Predicate
 from syncmem.model.subjects import MENTIONS
@@ -43,6 +44,8 @@ class Words:
     reason: str | None
     zone: str | tzinfo | None
     mentions: tuple[str, ...] = ()
+    derived_from: tuple[Ref, ...] = ()
+    corroborated_by: int | None = None
 
     @property
     def extra(self) -> dict[str, Any]:
@@ -53,6 +56,8 @@ class Words:
             "span": None if span is None else [span[0], span[1]],
             "reason": self.reason,
             MENTIONS: [*self.mentions] or None,
+            DERIVED_FROM: [list(ref) for ref in self.derived_from] or None,
+            CORROBORATED_BY: self.corroborated_by,
         }
         return {name: value for name, value in found.items() if value is not None}
 

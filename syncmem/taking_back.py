@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from syncmem import statements
+from syncmem.ending_as_well import as_one, ends_of, said_again
 from syncmem.errors import InvalidInput, NotFound
 from syncmem.model.event import (
     TRUST_MAX,
@@ -89,7 +90,7 @@ class TakingBack(Writing):
         What is not said again is taken from the corrected claim: its start and its end, as precisely as they were
         stated, how it ages, its scope, whom it mentions, and when it was observed.  So to repair a record says nothing
         about today, and what was said since then stands, also where this device has not heard of it; to vouch for
-        today pass ``observed_at``, or :meth:`remember` it.
+        today pass ``observed_at``, or :meth:`remember` it.  What had ended the corrected value ends this one, too.
         """
         with self._lock, self._replica.transaction():
             position = self._telling.position(event)
@@ -113,7 +114,10 @@ class TakingBack(Writing):
                 self._now(),
                 [self._replica.logs.ref(position)],
             )
-            return self._write(scope, Kind.CLAIM, claim)
+            ends = ends_of(self._replica, position, claim.value)
+            receipt = self._write(scope, Kind.CLAIM, claim)
+            again = [said_again(end, claim, self._ref(receipt.event)) for end in ends]
+            return as_one(receipt, [self._write(scope, Kind.END, end) for end in again])
 
     def _inherited(self, position: int, old: Statement, said: Words, given: dict[str, Any]) -> tuple[Words, Bounds]:
         """Words and bounds of a correction: as given, and where nothing is given those of the claim it corrects."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import timedelta, tzinfo
 from typing import Final
 
 from syncmem import receipts, statements
 from syncmem.codec import pack
+from syncmem.deriving import derive
 from syncmem.errors import InvalidInput
 from syncmem.model import predicate as predicates
 from syncmem.model.event import (
@@ -50,6 +52,7 @@ class Writing(Opened):
         stale_trust: int | str | None = None,
         affirm: bool | None = None,
         mentions: Iterable[str] = (),
+        derived_from: Iterable[str] = (),
         scope: str = VAULT,
         trust: Trust = None,
         source: Source | str | None = None,
@@ -74,9 +77,10 @@ class Writing(Opened):
                 "2025-03-14", "2025-03", "2025" (dates need a zone, here or of the Memory).
             ttl: lapses so long after its anchor (timedelta, "30d", "P30D"); else as the predicate is defined.
             stale_after, stale_trust: counts with less trust after so long.
-            affirm: whether it only restates; None: if the value equals what is believed at ``observed_at``
-                and neither start nor end is given.
+            affirm: whether it only restates; None: if it says what is believed at ``observed_at``, and no start or end.
             mentions: other entities that the claim speaks of: it goes when one of them is erased.
+            derived_from: ids of the claims from which it follows: it counts only while all of them do, and with at most
+                their trust. Unsaid, it was observed when the last of them was, and holds for the time that they cover.
             scope: who shares it: "vault" (all devices), "device" (never leaves), or a name.
             trust: 0..100, or "user" (90), "integration" (70), "document" (50), "inference" (30).
             source: a Source, or its kind as text. Documents need ``observed_at``.
@@ -90,7 +94,21 @@ class Writing(Opened):
             scope=scope, trust=trust, source=source, observed_at=observed_at, batch=batch, reason=reason, **about
         )
         bounds = Bounds(since, changed_on, until, valid_to, then, expires_at, ttl, stale_after, stale_trust)
-        return self._claim(entity, predicate, value, said, bounds, affirm)
+        return self._derived((entity, predicate, value), said, bounds, affirm, _listed("derived_from", derived_from))
+
+    def _derived(
+        self, what: tuple[str, str, object], said: Words, bounds: Bounds, affirm: bool | None, events: Iterable[str]
+    ) -> Receipt:
+        """Write a claim that is derived from others, if there are any; more trust than they have is lowered."""
+        with self._lock, self._replica.transaction():
+            given = tuple(events)
+            if not given:
+                return self._claim(*what, said, bounds, affirm)
+            words, bounds = derive(self._replica, self._telling, given, said, bounds)
+            receipt = self._claim(*what, words, bounds, affirm)
+        if words.trust == said.trust:
+            return receipt
+        return replace(receipt, why=f"{receipt.why} It counts with trust {words.trust}, as what it is derived from.")
 
     def _claim(
         self, entity: str, predicate: str, value: object, said: Words, bounds: Bounds, affirm: bool | None
@@ -181,6 +199,7 @@ class Writing(Opened):
         sensitive: bool | None = None,
         description: str | None = None,
         aliases: Iterable[str] = (),
+        corroborated_by: int | None = None,
         scope: str = VAULT,
         trust: Trust = None,
         source: Source | str | None = None,
@@ -195,6 +214,8 @@ class Writing(Opened):
             ttl, stale_after, stale_trust, then: defaults for its claims, stored in each claim when written.
             sensitive: changes are to be confirmed by the user.
             aliases: other names and phrases by which people and models call it.
+            corroborated_by: when so many independent sources of one tier say the same, ``consolidate()`` says it once
+                more, with a tier more of trust; unsaid: never.
         """
         said = self._words(
             scope=scope, trust=trust, source=source, observed_at=None, batch=batch, reason=reason, zone=None
@@ -210,6 +231,7 @@ class Writing(Opened):
                 "sensitive": sensitive,
                 "description": None if description is None else statements.text("description", description, 8 * 1024),
                 "aliases": [statements.name("alias", alias) for alias in _listed("aliases", aliases)] or None,
+                "corroborated_by": corroborated_by,
             }
         )
         name = statements.name("predicate", predicate)
@@ -225,8 +247,13 @@ class Writing(Opened):
         written = self._replica.append(scope, [(kind, payload)])
         position = written.positions[-1]
         won = any(rectangle.claim == position for change in written.changes for rectangle in change.added)
-        against = self._against(position) if kind in _STATEMENT_KINDS and not won else None
-        return self._receipt(kind, payload, written, against, scope)
+        if kind not in _STATEMENT_KINDS or won:
+            return self._receipt(kind, payload, written, None, scope)
+        status = self._telling.status(position, payload)
+        if status == "live":
+            return self._receipt(kind, payload, written, self._against(position), scope)
+        receipt = self._receipt(kind, payload, written, None, scope)
+        return replace(receipt, why=f"{receipt.why} It does not count: {status}.")
 
     def _receipt(self, kind: Kind, payload: Payload, written: Written, against: Belief | None, scope: str) -> Receipt:
         about = payload.predicate if isinstance(payload, Statement) else None

@@ -37,7 +37,7 @@ from tests.strategies import (
 )
 from tests.world import ENTITY, PREDICATE, believed, fresh_replica, instant, writers_of
 
-ORDERS_OF_A_CASE = 5
+ORDERS_OF_A_CASE = 10
 
 
 def main() -> int:

@@ -12,11 +12,11 @@ from typing import Any
 
 from tests.contest import contested, writer
 from tests.contest import timeline as timeline
+from tests.evidence import CLAIMS, founded, reached
 
 Event = dict[str, Any]
 NONE = "(none)"
 FOREVER = float("inf")
-CLAIMS = ("assert", "affirm")
 
 
 def prepared(event: Event) -> Event:
@@ -70,17 +70,16 @@ def live_events(events: list[Event]) -> list[Event]:
         or not any(hit(r, e) for r in drawn if r["batch"] == e["batch"])
     ]
     taking = [(r, t) for r in kept for t in [*r.get("corrects", ()), *[r.get("target")] * (r["op"] == "retract")]]
-    objects = (*CLAIMS, "end", "deny")
-    gone = {t for r, t in taking if t in known and known[t]["op"] in objects and hit(r, known[t])}
+    named = [(r, known[t]) for r, t in taking if t in known and known[t]["op"] in (*CLAIMS, "end", "deny")]
+    gone = {t["id"] for r, e in named for t in reached(r, e, events) if hit(r, t)}
     kept = [e for e in kept if e["id"] not in gone]
     for n in [e for e in kept if e["op"] == "deny"]:
         for c in [e for e in kept if e["op"] in CLAIMS and e["value"] == n["value"] and n["spoken"] > e["spoken"]]:
             gone |= {c["id"]} if n["trust"] >= c["trust"] else set()
             c["disputed"] = c.get("disputed", False) or n["trust"] < c["trust"]
-    kept = [e for e in kept if e["id"] not in gone]
-    alive = {e["id"] for e in kept}
-    named = {i for i, e in known.items() if e["op"] in CLAIMS}
-    return [e for e in kept if e["op"] != "end" or e.get("target") not in named or e["target"] in alive]
+    kept = founded([e for e in kept if e["id"] not in gone])
+    alive, claims = {e["id"] for e in kept}, {i for i, e in known.items() if e["op"] in CLAIMS}
+    return [e for e in kept if e["op"] != "end" or e.get("target") not in claims - alive]
 
 
 def pieces(claims: list[Event]) -> list[Event]:

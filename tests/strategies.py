@@ -35,13 +35,15 @@ DEFINITIONS = "(definitions)"
 STATEMENTS = ("assert", "affirm", "end", "deny")
 ALL = ("assert",) * 10 + ("affirm", "end") * 3 + ("deny", "retract", "undo") * 2 + ("retract_batch",)
 MIXED_TRUST = (1, 2, 3)
-MOODS = (  # operations, tiers of trust, percent of claims that lapse or age, or are bounded: each finds other bugs
-    (ALL, (2, 2, 2, 1, 3), 15, 35),
-    (ALL, (2, 2, 2, 1, 3), 15, 35),
-    (("assert",), MIXED_TRUST, 50, 35),
-    (("assert",) * 3 + ("end",), MIXED_TRUST, 5, 35),
-    (("assert",) * 3 + ("affirm",), (2,), 0, 35),
-    (("assert",) * 9 + ("affirm",), (2,), 0, 0),  # plain claims, one after the other
+TAKING_BACK = ("assert",) * 6 + ("end", "deny", "retract_batch") + ("retract", "undo") * 3
+MOODS = (  # operations, tiers of trust, percent of claims that lapse or age, are bounded, rest on something
+    (ALL, (2, 2, 2, 1, 3), 15, 35, 0),
+    (TAKING_BACK, (2, 2, 2, 1, 3), 5, 15, 40),
+    (TAKING_BACK, (2, 2, 2, 1, 3), 0, 10, 70),
+    (("assert",), MIXED_TRUST, 50, 35, 0),  # each finds other bugs
+    (("assert",) * 3 + ("end",), MIXED_TRUST, 5, 35, 0),
+    (("assert",) * 3 + ("affirm",), (2,), 0, 35, 0),
+    (("assert",) * 9 + ("affirm",), (2,), 0, 0, 0),  # plain claims, one after the other
 )
 
 Row = list[Any]  # [from, to (infinite: no end), value, contested, id of the event that wins at from]
@@ -125,6 +127,59 @@ TRICKY: dict[str, History] = {
         {"op": "retract", "target": "a1", "batch": "p"},
         {"op": "retract_batch", "batch": "p"},
     ),
+    "a passage is read again after what was read first was retracted": _claims(
+        {"value": "A", "episode": "e", "span": [0, 3]},
+        {"op": "retract", "target": "a1"},
+        {"value": "A", "episode": "e", "span": [0, 3], "hlc": 44},
+        {"value": "B", "episode": "e", "span": [0, 3], "hlc": 5},
+    ),
+    "a passage is read again by somebody with more trust than its retraction has": _claims(
+        {"value": "A", "episode": "e"},
+        {"op": "retract", "target": "a1"},
+        {"value": "A", "episode": "e", "trust": 3},
+        {"op": "undo", "target": "b1"},
+    ),
+    "a passage is read again after what was read first was corrected, and the correction is undone": _claims(
+        {"value": "A", "episode": "e"},
+        {"value": "B", "corrects": ["a1"]},
+        {"value": "A", "episode": "e", "valid_from": 20},
+        {"op": "undo", "target": "b1"},
+    ),
+    "two corrections of one passage that says the same": _claims(
+        {"value": "A", "episode": "e"},
+        {"value": "A", "episode": "e", "corrects": ["a1"], "valid_from": 5},
+        {"value": "A", "episode": "e", "corrects": ["b1"], "valid_from": 9},
+    ),
+    "a denial of what two others are derived from, one after the other": _claims(
+        {"value": "A", "hlc": 5},
+        {"value": "B", "derived_from": ["a1"], "valid_from": 3},
+        {"value": "C", "derived_from": ["b1"], "valid_from": 6},
+        {"op": "deny", "value": "A"},
+    ),
+    "a retraction is undone of what two others are derived from": _claims(
+        {"value": "A", "hlc": 5},
+        {"value": "B", "derived_from": ["a1"], "valid_from": 3},
+        {"op": "retract", "target": "a1"},
+        {"op": "undo", "target": "c1"},
+    ),
+    "two sources corroborate each other": _claims(
+        {"value": "A", "source": "x"},
+        {"value": "A", "source": "y"},
+        {"value": "A", "derived_from": ["a1", "b1"], "corroborated_by": 2, "trust": 30, "hlc": 39},
+        {"value": "B", "trust": 3},
+    ),
+    "one source seen twice corroborates nothing": _claims(
+        {"value": "A", "source": "x"},
+        {"value": "A", "source": "x"},
+        {"value": "A", "derived_from": ["a1", "b1"], "corroborated_by": 2, "trust": 30, "hlc": 39},
+        {"value": "B", "trust": 3},
+    ),
+    "one source that comes by two ways corroborates nothing": _claims(
+        {"value": "A", "source": "x"},
+        {"value": "B", "source": "y", "derived_from": ["a1"]},
+        {"value": "A", "derived_from": ["a1", "b1"], "corroborated_by": 2, "trust": 30, "hlc": 39},
+        {"value": "B", "trust": 3},
+    ),
     "what arrives late of a withdrawn batch": _claims(
         {"value": "A", "batch": "p"},
         {"op": "retract_batch", "batch": "p"},
@@ -164,7 +219,8 @@ def history(
     devices = "abcd"[: random.randint(1, 4)]
     values = ["A", "B", "C"][: random.randint(1, 3)] + [NONE] * random.choice((0, 0, 1))
     span = random.choice((8, 20, 40))
-    making = _Making(random, devices, values, span, *random.choice(MOODS), named_ends)
+    *mood, rests = random.choice(MOODS)
+    making = _Making(random, devices, values, span, *mood, named_ends, rests)
     if cardinalities is None:
         cardinalities = random.choice((["single"], ["single"], ["many"], ["many", "single"], ["single", "many"]))
     noted = [device for device in devices if clock_notes and _chance(random, 15)]
@@ -190,6 +246,7 @@ class _Making:
     ageing: int
     bounded: int
     named_ends: bool
+    rests: int = 0
     made: list[Event] = field(default_factory=list)
 
     def event(self) -> Event:
@@ -224,6 +281,22 @@ class _Making:
             self._end(event)
         elif operation != "deny":
             self._bound(event)
+        if self.rests:
+            self._rest(event)
+
+    def _rest(self, event: Event) -> None:
+        """The passage from which a statement was taken, and the claims from which a claim is derived."""
+        random = self.random
+        if _chance(random, self.rests):
+            event["episode"], event["span"] = random.choice("eef"), random.choice((None, None, None, [0, 3]))
+        claims = [e for e in self.made if e["op"] in reference.CLAIMS]
+        if not claims or event["op"] not in reference.CLAIMS or not _chance(random, self.rests):
+            return
+        roots = random.sample(claims, min(len(claims), random.choice((1, 1, 2, 3))))
+        event["derived_from"] = [e["id"] for e in roots] + ["nothing"] * _chance(random, 5)
+        event["trust"] = random.choice((event["trust"], *[min(e["trust"] for e in roots)] * 3, 30))
+        if _chance(random, 50):
+            event["corroborated_by"] = random.choice((1, 2, 2, 3))
 
     def _end(self, event: Event) -> None:
         claims = [e["id"] for e in self.made if e["op"] in reference.CLAIMS]
@@ -265,7 +338,8 @@ def _chance(random: Random, percent: int) -> bool:
 
 def one_more(random: Random, history: History, operations: Sequence[str] = STATEMENTS, **settled: Any) -> Event:
     """One more event for a history, of a device of its own."""
-    making = _Making(random, "z", ["A", "B", "C", NONE], 40, operations, MIXED_TRUST, 15, 35, False, [*history.events])
+    values, made = ["A", "B", "C", NONE], [*history.events]
+    making = _Making(random, "z", values, 40, operations, MIXED_TRUST, 15, 35, False, made=made)
     return {**making.event(), "batch": None, **settled}
 
 

@@ -396,8 +396,9 @@ def interleaved(ours: list[Event], theirs: list[Event], order: Random) -> list[E
         for name in ("target", "batch"):
             if event.get(name):
                 event[name] = f"bob:{event[name]}"
-        if event.get("corrects"):
-            event["corrects"] = [f"bob:{name}" for name in event["corrects"]]
+        for name in ("corrects", "derived_from"):
+            if event.get(name):
+                event[name] = [f"bob:{named}" for named in event[name]]
     waiting, mixed = [list(ours), other], []
     while any(waiting):
         mixed.append(order.choice([events for events in waiting if events]).pop(0))

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SEEDS = "0-150"
+SEEDS = "0-260"
 SECONDS_MAX = 60
-COPIED_TESTS = ("__init__", "contest", "differential", "reference", "strategies", "world")
+COPIED_TESTS = ("__init__", "contest", "differential", "evidence", "reference", "strategies", "world")
 
 
 @dataclass(frozen=True)
@@ -112,8 +112,8 @@ BUGS = (
     Bug(
         "an undo cannot be undone",
         "model/liveness.py",
-        "return self._taken_back(target, (Relation.UNDOES,), UNDONE, self._stands)",
-        "return self._taken_back(target, (Relation.UNDOES,), UNDONE, lambda position: True)",
+        "return self._verdict(target, naming, UNDONE, self._stands)",
+        "return self._verdict(target, naming, UNDONE, lambda position: True)",
     ),
     Bug(
         "whoever names an event takes it back",
@@ -144,6 +144,60 @@ BUGS = (
         "replica/fold.py",
         "if self.references.withdrawals(name):\n                recheck += positions",
         "pass",
+    ),
+    Bug(
+        "a passage that is read again brings back what was retracted",
+        "model/liveness.py",
+        "for twin in self._links.named_twins(target) if target.twins is not None else ():",
+        "for twin in ():",
+    ),
+    Bug(
+        "corrections of one passage take each other back",
+        "model/liveness.py",
+        "relation == Relation.CORRECTS and not target.corrects",
+        "relation == Relation.CORRECTS",
+    ),
+    Bug(
+        "what was read again stays when what was read first arrives late",
+        "replica/references.py",
+        "return [position, *twins]",
+        "return [position]",
+    ),
+    Bug(
+        "an undone correction gives only back what it named",
+        "replica/fold.py",
+        "                waiting += self._retracted_by(payload.refs or ())",
+        "                waiting += [self._logs.position(ref) for ref in payload.refs or ()]",
+    ),
+    Bug(
+        "a derived claim outlives what it rests on",
+        "model/grounds.py",
+        "or root in above or not self._stands(root))",
+        "or root in above)",
+    ),
+    Bug(
+        "a derived claim rests on its roots, and not on theirs",
+        "model/grounds.py",
+        "waiting += entered[position]",
+        "pass",
+    ),
+    Bug(
+        "whoever derives a claim gives it trust",
+        "model/grounds.py",
+        "if not roots or claim.trust <= min(",
+        "if True or claim.trust <= min(",
+    ),
+    Bug(
+        "one source seen twice corroborates itself",
+        "model/grounds.py",
+        "if said is None or said.sources & seen:",
+        "if said is None:",
+    ),
+    Bug(
+        "what rests on a denied claim is not looked at again",
+        "replica/fold.py",
+        "for claim in turned for other in self.references.resting_on(claim)",
+        "for claim in () for other in self.references.resting_on(claim)",
     ),
     Bug(
         "claims are not judged again when a denial arrives",

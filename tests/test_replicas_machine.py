@@ -32,6 +32,7 @@ from syncmem import (
     Memory,
     NotFound,
     Receipt,
+    Source,
     restore,
 )
 from syncmem.environment import seeded_randomness
@@ -43,6 +44,7 @@ from syncmem.model.event import (
     Form,
     Kind,
     LogKey,
+    Ref,
     Retract,
     Statement,
     Then,
@@ -53,6 +55,7 @@ from syncmem.model.event import (
 )
 from syncmem.model.instant import FOREVER, from_datetime
 from syncmem.model.moved import Moved
+from syncmem.model.subjects import subjects
 from syncmem.replica.catalog import Slot
 from syncmem.replica.chain import Log
 from syncmem.replica.logs import SEQ_MASK
@@ -74,8 +77,15 @@ SOURCES = st.sampled_from([None, None, "mail", "chat"])
 BATCHES = st.sampled_from([None, None, None, "import 1", "import 2"])
 OFTEN_NONE = st.one_of(st.none(), DAYS)
 ABOUT = st.tuples(ENTITIES, PREDICATES)
+PASSAGES = [Source("mail", episode="e1"), Source("chat", "x", "e1"), Source("mail", "y", "e1", (0, 3))]
 SAID = st.fixed_dictionaries(
-    {"scope": SCOPES, "trust": TRUSTS, "source": SOURCES, "batch": BATCHES, "observed_at": OFTEN_NONE}
+    {
+        "scope": SCOPES,
+        "trust": TRUSTS,
+        "source": st.one_of(SOURCES, st.sampled_from(PASSAGES)),
+        "batch": BATCHES,
+        "observed_at": OFTEN_NONE,
+    }
 )
 
 
@@ -110,7 +120,7 @@ class Replicas(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp(prefix="syncmem-machine-"))
         self.devices: list[Device] = []
         self.acknowledged: dict[str, Words] = {}  # what each write said; its event's name changes where it is moved
-        self.about: dict[str, tuple[str, str]] = {}  # of a statement: scope, entity
+        self.about: dict[str, set[tuple[str, str]]] = {}  # of a statement: scope, entity; also whom it mentions
         self.erased: set[tuple[str, str]] = set()  # what an erasure may reach by now, or will when devices meet
         self.held: dict[int, set[str]] = {}  # device -> what it acknowledged and must still hold
         self.unchecked: set[int] = set()
@@ -162,14 +172,13 @@ class Replicas(RuleBasedStateMachine):
         position = memory._telling.position(name)
         self.acknowledged[event] = words_at(memory, position)
         self.held[number].add(event)
-        found = memory._replica.fold.record_at(position)
-        if found is not None:
-            self.about[event] = found[0].scope, found[0].entity
+        scope = memory._replica.logs.key_of(position).scope
+        self.about[event] = {(scope, name) for name in subjects(readable(memory._replica.logs.event(position)))}
         return event
 
     def stays(self, event: str) -> bool:
         """Whether an event is about nothing that was erased anywhere."""
-        return self.about.get(event) not in self.erased
+        return not self.about[event] & self.erased
 
     @rule(number=DEVICES, hours=HOURS)
     def time_passes(self, number: int, hours: timedelta) -> None:
@@ -221,6 +230,22 @@ class Replicas(RuleBasedStateMachine):
         self, number: int, about: Any, value: Any, said: dict[str, Any], ageing: dict[str, Any]
     ) -> Any:
         return self.write(number, lambda m: m.remember(*about, value, **ageing, **said))
+
+    @rule(
+        target=claims,
+        number=DEVICES,
+        roots=st.lists(claims, min_size=1, max_size=3),
+        about=ABOUT,
+        value=VALUES,
+        said=SAID,
+    )
+    def remember_what_follows(self, number: int, roots: list[str], about: Any, value: Any, said: dict[str, Any]) -> Any:
+        def verb(memory: Memory) -> Receipt:
+            names = [self.named(memory, root) for root in roots]
+            scope = slot_of(memory, names[0])[0]
+            return memory.remember(*about, value, derived_from=names, **{**said, "scope": scope})
+
+        return self.write(self.holder(number, roots[0]), verb)
 
     @rule(target=claims, number=DEVICES, claim=claims, value=VALUES, trust=TRUSTS)
     def correct(self, number: int, claim: str, value: Any, trust: int) -> Any:
@@ -805,11 +830,17 @@ def _said(kind: Kind, scope: str, said: Statement, moved: MovedBranches) -> dict
         "at" if kind == Kind.END else "valid_from": said.start,
     }
     names = [moved.named(ref) for ref in said.refs or ()]
+    extra = said.extra or {}
+    if "episode" in extra:
+        way, folded = _OPERATIONS[Kind.CLAIM if kind == Kind.AFFIRM else kind], str(result["value"]).casefold()
+        passage = (result["slot"], way, extra["episode"], str(extra.get("span")), folded)
+        result |= {"episode": extra["episode"], "passage": passage}
+    if kind in (Kind.CLAIM, Kind.AFFIRM) and "derived_from" in extra:
+        result["derived_from"] = [moved.named(Ref(*ref)) for ref in extra["derived_from"]]
     if kind == Kind.END:
         return result | {"target": names[0] if names else None}
     if said.stop is not None:
         result |= {"valid_to": said.stop, "on_end": "resume" if said.then == Then.RESUME else "vacate"}
-    extra = said.extra or {}
     ageing = {name: extra[name] for name in ("ttl", "stale_after", "stale_trust") if name in extra}
     return result | ageing | {"corrects": names}
 

@@ -122,7 +122,8 @@ def writers_of(events: Iterable[dict[str, Any]], *, many: bool = False, define: 
 
 
 def _writable(event: dict[str, Any], pending: Sequence[dict[str, Any]], refs: dict[str, Ref]) -> bool:
-    named = [*event.get("corrects", ()), *([event["target"]] if event.get("target") else [])]
+    named = [*event.get("corrects", ()), *(event.get("derived_from") or ())]
+    named += [event["target"]] if event.get("target") else []
     known = {e["id"] for e in pending}
     first = next(e for e in pending if e["device"] == event["device"])
     return first is event and all(name in refs or name not in known for name in named)
@@ -160,7 +161,7 @@ def payload_of(e: dict[str, Any], refs: dict[str, Ref]) -> tuple[Kind, Payload]:
         source_id=kind_id[1],
         batch=batch,
         refs=named or None,
-        extra=_extra(e),
+        extra=_extra(e, refs),
     )
 
 
@@ -171,10 +172,12 @@ def _then(e: dict[str, Any], stop: int | None) -> Then:
     return Then.RESUME if (e.get("on_end") or ("resume" if stop > seen else "vacate")) == "resume" else Then.VACATE
 
 
-def _extra(e: dict[str, Any]) -> dict[str, Any] | None:
+def _extra(e: dict[str, Any], refs: dict[str, Ref]) -> dict[str, Any] | None:
     extra = {name: e[name] * UNIT for name in ("ttl", "stale_after") if e.get(name) is not None}
-    if e.get("stale_trust") is not None:
-        extra["stale_trust"] = e["stale_trust"]
+    stated = ("stale_trust", "episode", "span", "corroborated_by")
+    extra |= {name: e[name] for name in stated if e.get(name) is not None}
+    if e.get("derived_from") is not None:
+        extra["derived_from"] = [list(refs.get(name, _ABSENT)) for name in e["derived_from"]]
     return extra or None
 
 

@@ -69,7 +69,7 @@ const name = (value) => isText(value) && value !== "";
 const map = (value) => value instanceof Map;
 const bytes = (length) => (value) => isBytes(value, length);
 const list = (check) => (value) => isArray(value) && value.every(check);
-const ref = (value) =>
+export const ref = (value) =>
   isArray(value, 3) && isBytes(value[0], 16) && isInt(value[1], 1n, PLACE_MAX) && isBytes(value[2], 16);
 const batch = nil(isText), source = { sourceKind: nil(isText), sourceId: nil(isText) }, extra = nil(map);
 

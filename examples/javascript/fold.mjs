@@ -1,6 +1,7 @@
 // How events become beliefs: beliefs.md, section by section, over all events at once.
 import { bigEndian, compare, greatest, hex, isInt, pack, sha256, unpack } from "./canonical.mjs";
 import { AFFIRM, CLAIM, CLOCK_NOTE, DEFINE, DENY, EARLIEST, END, LATEST, RETRACT, UNDO, WITHDRAW } from "./events.mjs";
+import { passageOf, unfounded } from "./evidence.mjs";
 import { keyOf } from "./values.mjs";
 
 export const FOREVER = 2n ** 62n;
@@ -40,10 +41,14 @@ export function fold(replica) {
     const [scope, entity, predicate] = JSON.parse(name), like = settings(scope, predicate);
     return { slot: { scope, entity, predicate }, like, ...undenied(statements, like, life, clock) };
   });
-  const live = new Set(said.flatMap(({ claims }) => claims.map(({ event }) => event)));
+  // And a claim may be derived from claims of other slots.
+  const notDenied = said.flatMap(({ claims }) => claims.map(({ event }) => event));
+  const without = unfounded(notDenied, life.target);
+  const live = new Set(notDenied.filter((event) => !without.has(event)));
   return said.flatMap(({ slot, like, claims, ends }) => {
     const acting = ends.filter(({ event }) => !life.named(event) || live.has(life.named(event)));
-    return lanes(claims.filter((claim) => claim.start < claim.stop), acting, like).map((shown) => ({ ...slot, ...shown }));
+    const founded = claims.filter(({ event, start, stop }) => live.has(event) && start < stop);
+    return lanes(founded, acting, like).map((shown) => ({ ...slot, ...shown }));
   });
 }
 
@@ -61,7 +66,7 @@ function liveness(replica, events) {
     return a.trust >= b.trust || (same && actor.log.device === on.log.device);
   };
   // Of each event that is read: who names it to undo it, and who to retract or correct it.
-  const undos = new Map(), retractions = new Map();
+  const undos = new Map(), retractions = new Map(), reached = new Map();
   const note = (actors, actor, refs) => {
     for (const ref of refs) {
       const on = target(actor, ref);
@@ -73,6 +78,17 @@ function liveness(replica, events) {
     if (event.kind === RETRACT || isClaim(event) || event.kind === DENY)
       note(retractions, event, event.fields.refs ?? []);
   }
+  // A twin is retracted with what is named; corrections reach no twin that is a correction itself.
+  const corrects = (event) => event.kind !== END && event.fields.refs?.length > 0;
+  const passages = groupBy(events.filter(passageOf), passageOf);
+  for (const [named, actors] of [...retractions])
+    for (const twin of passages.get(isStatement(named) ? passageOf(named) : undefined) ?? [])
+      if (twin !== named) {
+        const reaching = actors.filter((actor) => actor.kind === RETRACT || !corrects(twin));
+        reached.set(twin, [...(reached.get(twin) ?? []), ...reaching]);
+      }
+  for (const [twin, actors] of reached) retractions.set(twin, [...(retractions.get(twin) ?? []), ...actors]);
+
   const withdrawals = groupBy(events.filter(({ kind }) => kind === WITHDRAW),
     ({ log, fields }) => JSON.stringify([log.scope, fields.batch]));
   const withdrawalsOf = (event) => {
@@ -92,7 +108,7 @@ function liveness(replica, events) {
     withdrawalsOf(event).some((other) => stands(other) && !mayAct(other, event)) ||
     of(retractions, event).some((other) => acts(other) && !mayAct(other, event));
   const named = (end) => (end.fields.refs ?? []).map((ref) => target(end, ref)).find((on) => on?.fields && isClaim(on));
-  return { acts, disputed, named, unretracted: (event) => acts(event) && !retracted(event) };
+  return { acts, disputed, named, target, unretracted: (event) => acts(event) && !retracted(event) };
 }
 
 // --- Sections 2 and 4: clocks and definitions.

@@ -34,6 +34,7 @@ SLOTS_SHOWN: Final = 20  # as many as a screen takes
 @value_options
 @bounds_options
 @click.option("--mentions", metavar="ENTITY", multiple=True, help="Who else it speaks of; may be repeated.")
+@click.option("--derived-from", metavar="EVENT", multiple=True, help="From which claim it follows; may be repeated.")
 @click.option("--affirm/--no-affirm", default=None, help="Store as a repetition, or never.  [default: if it is one]")
 @said_options
 @click.option("--strict", is_flag=True, help=f"Exit with {NOTABLE} if the result is contested.")
@@ -226,6 +227,7 @@ def _erased_text(report: ErasureReport) -> str:
 @click.option("--sensitive/--not-sensitive", default=None, help="Changes are to be confirmed by the user.")
 @click.option("--description", metavar="TEXT")
 @click.option("--alias", "aliases", metavar="NAME", multiple=True, help="Another name for it; may be repeated.")
+@click.option("--corroborated-by", type=int, metavar="N", help="So many independent sources give a tier more of trust.")
 @click.option("--pack", metavar="NAME|FILE", help="Define all predicates of a pack, such as 'personal', instead.")
 @scope_option
 def define(session: Session, predicate: str | None, pack: str | None, **options: Any) -> None:

@@ -142,6 +142,7 @@ def redefine(memory: Judging, scope: str, predicate: str, **changed: Any) -> Rec
         "sensitive": known.sensitive or None,
         "description": known.description or None,
         "aliases": known.aliases,
+        "corroborated_by": known.corroborated_by,
     }
     if known.stale_after is not None:
         settings["stale_after"] = timedelta(microseconds=known.stale_after)

@@ -61,6 +61,7 @@ class Candidate:
         source: who says so; ``episode`` and ``span`` are the passage. "assistant": the agent itself.
         instead_of: what a correction replaces; unsaid: what is believed.
         mentions: other entities that it speaks of.
+        derived_from: ids of the claims from which it follows, or which it retells.
         confidence: what the extractor thinks of it.
     """
 
@@ -78,6 +79,7 @@ class Candidate:
     confidence: float | None = None
     scope: str = "vault"
     zone: str | None = None
+    derived_from: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         verb, kind = _one_of(Verb, "verb", self.verb), _one_of(Manner, "kind", self.kind)
@@ -85,7 +87,8 @@ class Candidate:
         object.__setattr__(self, "kind", kind)
         for name in ("entity", "predicate", "scope"):
             object.__setattr__(self, name, statements.name(name, getattr(self, name)))
-        object.__setattr__(self, "mentions", tuple(statements.name("mentioned entity", each) for each in self.mentions))
+        for name, what in (("mentions", "mentioned entity"), ("derived_from", "event")):
+            object.__setattr__(self, name, tuple(statements.name(what, each) for each in getattr(self, name)))
         if verb == Verb.PERIOD and (self.since is None or self.until is None):
             raise InvalidInput("a period has since and until; give both, or use 'end' for what is over")
         if verb == Verb.TEMPORARY and self.until is None:
@@ -154,6 +157,7 @@ class CandidateFields(BaseModel):
     confidence: float | None = Field(default=None, ge=0, le=1)
     scope: str = "vault"
     zone: str | None = None
+    derived_from: tuple[str, ...] = ()
 
     def candidate(self) -> Candidate:
         given = {name: getattr(self, name) for name in self.model_fields_set - {"source", "value", "instead_of"}}

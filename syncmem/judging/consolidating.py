@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from syncmem.errors import InvalidInput, NotFound
 from syncmem.judging.candidate import Candidate, Verb
-from syncmem.judging.deciding import Action, Verdict, decide
+from syncmem.judging.corroborating import KIND, Corroborated, corroborate
+from syncmem.judging.deciding import Action, Verdict, decide, is_agent, same
 from syncmem.judging.matching import Match, Matcher, by_names
 from syncmem.judging.queue import Doubt, Entry
 from syncmem.judging.writing import write
-from syncmem.results import HistoryEntry, Receipt
+from syncmem.results import HistoryEntry, Receipt, Source
 
 if TYPE_CHECKING:
     from syncmem.judging.verbs import Judging
@@ -29,11 +30,12 @@ class Judgement:
 
     Attributes:
         predicate: the predicate under which it was judged.
-        outcome: of what was written, the receipt's decision (ADD, UPDATE, DELETE, NOOP, CONTESTED), else
-            "SET ASIDE", or "REFUSED" for what no event can say.
+        outcome: of what was written, the receipt's decision (ADD, UPDATE, DELETE, NOOP, CONTESTED), NOOP for what
+            retells what is known, else "SET ASIDE", or "REFUSED" for what no event can say.
         because: why, in a few words.
         receipts: of the events that were written.
         proposals: predicates that may have been meant as well; the user is asked.
+        retold: ids of the claims that the candidate only says again (its outcome is NOOP).
     """
 
     candidate: Candidate
@@ -42,6 +44,7 @@ class Judgement:
     because: str
     receipts: tuple[Receipt, ...] = ()
     proposals: tuple[str, ...] = ()
+    retold: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON types."""
@@ -53,6 +56,7 @@ class Judgement:
             "because": self.because,
             "receipts": told,
             "proposals": list(self.proposals),
+            "retold": list(self.retold),
         }
 
 
@@ -65,6 +69,8 @@ def consolidate(memory: Judging, matcher: Matcher) -> Iterator[Judgement]:
         judged = judge(memory, entry, matcher(entry.candidate, memory._defined(entry.candidate.scope)))
         if judged is not None:
             yield judged
+    for done in corroborate(memory):
+        yield _corroborated(done)
 
 
 def judge(memory: Judging, entry: Entry, match: Match) -> Judgement | None:
@@ -87,8 +93,18 @@ def judge(memory: Judging, entry: Entry, match: Match) -> Judgement | None:
 def _judged(memory: Judging, entry: Entry, match: Match) -> Judgement:
     verdict = _verdict(memory, entry.candidate, match.predicate)
     receipts = write(memory, entry.candidate, match.predicate, verdict, entry.observed)
-    outcome = str(receipts[-1].decision) if receipts else "SET ASIDE"
-    return Judgement(entry.candidate, match.predicate, outcome, verdict.because, tuple(receipts), match.proposals)
+    outcome = str(receipts[-1].decision) if receipts else "NOOP" if verdict.retold else "SET ASIDE"
+    told = (outcome, verdict.because, tuple(receipts), match.proposals, verdict.retold)
+    return Judgement(entry.candidate, match.predicate, *told)
+
+
+def _corroborated(done: Corroborated) -> Judgement:
+    """The judgement of what several sources said, as a candidate that is derived from what they said."""
+    _, scope, entity, predicate = done.slot
+    said: dict[str, Any] = {"kind": "inferred", "source": Source(KIND), "scope": scope, "derived_from": done.roots}
+    candidate = Candidate(entity, predicate, done.value, **said)
+    because = f"{len(done.roots)} independent sources say so"
+    return Judgement(candidate, predicate, str(done.receipt.decision), because, (done.receipt,))
 
 
 def _verdict(memory: Judging, candidate: Candidate, predicate: str) -> Verdict:
@@ -96,7 +112,24 @@ def _verdict(memory: Judging, candidate: Candidate, predicate: str) -> Verdict:
     heard = _from_same_passage(memory, candidate, predicate)
     corrects = candidate.verb == Verb.CORRECT
     present = memory.beliefs(candidate.entity, predicate, scope=scope) if corrects else []
-    return decide(candidate, memory._definition(scope, predicate), present, heard)
+    retold = _retold(memory, candidate, predicate)
+    return decide(candidate, memory._definition(scope, predicate), present, heard, retold)
+
+
+def _retold(memory: Judging, candidate: Candidate, predicate: str) -> Sequence[str]:
+    """The claims that a candidate only says again: of those it is derived from, or, of the agent's words, any."""
+    if is_agent(candidate) and candidate.derived_from:
+        return candidate.derived_from
+    slot, equality = (candidate.entity, predicate), memory._definition(candidate.scope, predicate).equality
+    if is_agent(candidate):
+        found = memory.beliefs(*slot, scope=candidate.scope)
+        return [belief.event for belief in found if same(belief.value, candidate.value, equality)]
+    said = (
+        {entry.event: entry for entry in memory.history(*slot, scope=candidate.scope)} if candidate.derived_from else {}
+    )
+    roots = [said[event] for event in candidate.derived_from if event in said]
+    claims = [entry for entry in roots if entry.verb in ("remember", "affirm")]
+    return [entry.event for entry in claims if same(entry.value, candidate.value, equality)]
 
 
 def _from_same_passage(memory: Judging, candidate: Candidate, predicate: str) -> Sequence[HistoryEntry]:

@@ -7,6 +7,7 @@ something is to be corrected, so that candidates may be judged in any order.  Th
 =====================================================  =========================================================
 the candidate                                          decision
 =====================================================  =========================================================
+retells a claim that is known                          set aside, linked to that claim: no new evidence
 is the agent's own word                                set aside: no evidence
 is quoted or hypothetical                              set aside: not said as a fact by its speaker
 says that something did not hold for some time         set aside: no statement says that of a time alone
@@ -38,11 +39,11 @@ from typing import Any, Final
 
 from syncmem.judging.candidate import Candidate, Manner, Verb
 from syncmem.model.equality import Equality
+from syncmem.model.evidence import is_agent as is_agent_kind
 from syncmem.model.predicate import Predicate
 from syncmem.model.value import NONE, encode, key
 from syncmem.results import Belief, HistoryEntry
 
-AGENT_KINDS: Final = frozenset({"assistant", "agent"})  # kinds of sources that are the agent itself
 _SOURCE_TIERS: Final = frozenset({"user", "integration", "document"})
 _SAYS: Final = {"remember": Verb.STATE, "affirm": Verb.STATE, "end": Verb.END, "deny": Verb.DENY}
 
@@ -59,18 +60,32 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is to be done with a candidate, in which tier of trust, and why; ``target``: the belief to correct."""
+    """What is to be done with a candidate, in which tier of trust, and why.
+
+    ``target``: the belief to correct; ``retold``: the claims that it only retells.
+    """
 
     action: Action
     tier: str
     because: str
     target: Belief | None = None
+    retold: tuple[str, ...] = ()
 
 
 def decide(
-    candidate: Candidate, definition: Predicate, present: Sequence[Belief], heard: Sequence[HistoryEntry]
+    candidate: Candidate,
+    definition: Predicate,
+    present: Sequence[Belief],
+    heard: Sequence[HistoryEntry],
+    retold: Sequence[str] = (),
 ) -> Verdict:
-    """The judgement. ``present``: what the slot believes now; ``heard``: events from the candidate's passage."""
+    """The judgement.
+
+    ``present``: what the slot believes now; ``heard``: events from the candidate's passage; ``retold``: claims that
+    the candidate says again, and from which it is.
+    """
+    if retold:
+        return Verdict(Action.SET_ASIDE, "inference", "it retells what is known", retold=tuple(retold))
     aside = _set_aside(candidate, definition, heard)
     if aside is not None:
         return Verdict(Action.SET_ASIDE, "inference", aside)
@@ -120,7 +135,12 @@ def _verb(candidate: Candidate) -> Verb:
 
 
 def _corrected(candidate: Candidate, definition: Predicate, present: Sequence[Belief]) -> Belief | None:
-    """The belief that a correction is about: the one it names, else the only one; none if it says the same."""
+    """The belief that a correction is about: the one it names, else the only one; none if it says the same.
+
+    What is only derived corrects nothing.
+    """
+    if candidate.derived_from:
+        return None
     equality = definition.equality
     named = [b for b in present if candidate.instead_of is None or same(b.value, candidate.instead_of, equality)]
     target = named[0] if len(named) == 1 else None
@@ -129,7 +149,7 @@ def _corrected(candidate: Candidate, definition: Predicate, present: Sequence[Be
 
 def is_agent(candidate: Candidate) -> bool:
     """Whether a candidate is derived from what the agent itself said ("assistant", "assistant:name")."""
-    return (candidate.source.kind or "").casefold().split(":")[0] in AGENT_KINDS
+    return is_agent_kind((candidate.source.kind or "").casefold())
 
 
 def same(one: Any, other: Any, equality: Equality) -> bool:

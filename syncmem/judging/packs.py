@@ -38,6 +38,7 @@ class PackPredicate(BaseModel):
     sensitive: bool | None = None
     description: str | None = None
     aliases: list[str] = []
+    corroborated_by: int | None = None
 
 
 class Pack(BaseModel):

@@ -50,10 +50,17 @@ def _said(candidate: Candidate, verdict: Verdict, observed: int) -> dict[str, An
         "scope": candidate.scope,
         "trust": verdict.tier,
         "source": candidate.source,
-        "observed_at": UNDATED if observed == EARLIEST else to_datetime(observed),
+        "observed_at": _observed(candidate, observed),
         "reason": verdict.because,
         "zone": candidate.zone,
     }
+
+
+def _observed(candidate: Candidate, observed: int) -> datetime | str | None:
+    """When it was observed; what is derived and does not say, when the last of its claims was."""
+    if candidate.derived_from and candidate.observed_at is None:
+        return None
+    return UNDATED if observed == EARLIEST else to_datetime(observed)
 
 
 def _remember(memory: Judging, candidate: Candidate, predicate: str, said: dict[str, Any]) -> Receipt:
@@ -62,7 +69,7 @@ def _remember(memory: Judging, candidate: Candidate, predicate: str, said: dict[
         bounds["changed_on" if candidate.verb == Verb.CHANGE else "since"] = candidate.since
     if candidate.verb == Verb.TEMPORARY:
         bounds["then"] = "resume"
-    about: dict[str, Any] = {"mentions": candidate.mentions, "affirm": False}
+    about: dict[str, Any] = {"mentions": candidate.mentions, "derived_from": candidate.derived_from, "affirm": False}
     return memory.remember(candidate.entity, predicate, candidate.value, **bounds, **about, **said)
 
 

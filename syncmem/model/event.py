@@ -282,10 +282,11 @@ def _check_types(kind: int, fields: Any, types: tuple[type[Any], ...], check: _C
 
 
 def _refs(value: list[Any] | None) -> list[Ref] | None:
-    return None if value is None else [_ref(item) for item in value]
+    return None if value is None else [ref_of(item) for item in value]
 
 
-def _ref(item: Any) -> Ref:
+def ref_of(item: Any) -> Ref:
+    """The pointer that a list of three is."""
     typed = type(item) is list and [type(part) for part in item] == [bytes, int, bytes]
     if not typed or (len(item[0]), len(item[2])) != (ID_BYTES, ID_BYTES) or not 1 <= item[1] <= SEQ_MAX:
         raise NotCanonical("a reference is [log id, place, event id]; ask the sender to check it")

@@ -2,8 +2,10 @@
 
 Rules, in the order in which they are read: what a removed device wrote behind its cut never acts; undo
 first (an undo may itself be undone), then batches (which take everything along but undos and
-withdrawals), then retractions and corrections, then, for ends that name a claim, whether that claim is
-live.  Denials are decided where the records of a slot are at hand (:func:`denied`).  Authority: the
+withdrawals), then retractions and corrections (which reach the twins of what they name, whenever those
+arrive), then what an event rests on: the claim that an end names, the claims that a claim is derived from
+(:mod:`syncmem.model.grounds`).  Denials are decided where the records of a slot are at hand
+(:func:`denied`).  Authority: the
 actor's trust is at least the target's, or both carry the same stated source and the same device.  What
 does not act leaves its target disputed.
 
@@ -13,18 +15,22 @@ write a circle of them; what would rest on itself does not act there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol
 
+from syncmem.model.event import Ref
+from syncmem.model.grounds import Grounds
 from syncmem.model.record import (
+    DEAD,
     DENIED,
     DETACHED,
     DISPUTED,
     DOUBTED,
     RETRACTED,
     UNDONE,
+    UNFOUNDED,
     WITHDRAWN,
     Record,
     denies,
@@ -38,6 +44,10 @@ class Relation(IntEnum):
     CORRECTS = 2
     UNDOES = 3
     ENDS = 4
+    RESTS_ON = 5  # a claim is derived from it
+
+
+_RETRACTING = (Relation.RETRACTS, Relation.CORRECTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +60,10 @@ class Actor:
     device: bytes
     batch: tuple[str, str] | None  # (scope, name); None also for undos and withdrawals, which no batch takes along
     retractable: bool  # a claim, an end or a denial
+    corrects: bool = False  # a claim or a denial that names others
+    twins: bytes | None = None  # what it shares with its twins, see :mod:`syncmem.model.evidence`
+    roots: tuple[Ref, ...] | None = None  # what a derived claim names
+    corroborated_by: int = 0  # so many independent sources it says that it has
 
 
 class Links(Protocol):
@@ -63,6 +77,12 @@ class Links(Protocol):
 
     def withdrawals(self, batch: tuple[str, str]) -> Sequence[int]:
         """Positions of the events that withdraw a batch."""
+
+    def named_twins(self, actor: Actor) -> Sequence[int]:
+        """The twins of a statement (not itself) that others name."""
+
+    def roots(self, claim: Actor) -> Sequence[int | None]:
+        """The claims that a derived claim names; None for one that has not arrived, or is none that is meant."""
 
     def named_claim(self, position: int) -> int | None:
         """The claim that an end names, if it has arrived and is the one meant."""
@@ -88,6 +108,7 @@ class Liveness:
         self._links = links
         self._visible = visible or (lambda position: True)
         self._looked_at: set[int] = set()  # events that the question asked just now depends on
+        self.grounds = Grounds(links, self._stands_by_itself)
 
     def status(self, position: int) -> int:
         """The status flags of an event (denials apart)."""
@@ -102,6 +123,8 @@ class Liveness:
             claim = self._links.named_claim(position)
             if claim is not None and self._visible(claim) and self._gone(claim):
                 flags |= DETACHED
+            if target.roots is not None and self.grounds.lacking(position) is not None:
+                flags |= UNFOUNDED
         return flags
 
     def undone(self, position: int) -> bool:
@@ -115,16 +138,35 @@ class Liveness:
         return actor is not None and not (self._undone(actor) | self._withdrawn(actor)) & (UNDONE | WITHDRAWN)
 
     def _undone(self, target: Actor) -> int:
-        return self._taken_back(target, (Relation.UNDOES,), UNDONE, self._stands)
+        naming = [p for relation, p in self._links.links_to(target.position) if relation == Relation.UNDOES]
+        return self._verdict(target, naming, UNDONE, self._stands)
 
     def _retracted(self, target: Actor) -> int:
-        return self._taken_back(target, (Relation.RETRACTS, Relation.CORRECTS), RETRACTED, self.acts)
+        return self._verdict(target, (actor for _, actor in self._retracting(target)), RETRACTED, self.acts)
 
-    def _taken_back(
-        self, target: Actor, relations: tuple[Relation, ...], flag: int, acts: Callable[[int], bool]
-    ) -> int:
-        naming = (p for relation, p in self._links.links_to(target.position) if relation in relations)
-        return self._verdict(target, naming, flag, acts)
+    def retracted_as(self, position: int) -> set[int]:
+        """By which names a statement is retracted or corrected: its own, those of twins."""
+        target = self._links.actor(position)
+        if target is None:
+            return set()
+        return {
+            named
+            for named, by in self._retracting(target)
+            if self._visible(by) and self.acts(by) and (actor := self._links.actor(by)) and may_act(actor, target)
+        }
+
+    def _retracting(self, target: Actor) -> Iterator[tuple[int, int]]:
+        """Who is named, the statement or a twin of it, and by which event that retracts or corrects.
+
+        A correction reaches no twin that is one itself: else two corrections of one text would take each other back.
+        """
+        for relation, position in self._links.links_to(target.position):
+            if relation in _RETRACTING:
+                yield target.position, position
+        for twin in self._links.named_twins(target) if target.twins is not None else ():
+            for relation, position in self._links.links_to(twin) if self._visible(twin) else ():
+                if relation == Relation.RETRACTS or (relation == Relation.CORRECTS and not target.corrects):
+                    yield twin, position
 
     def _withdrawn(self, target: Actor) -> int:
         if target.batch is None:
@@ -148,7 +190,15 @@ class Liveness:
         return actor is not None and not self._undone(actor) & UNDONE
 
     def _gone(self, claim: int) -> bool:
-        return bool(self.status(claim) & (UNDONE | WITHDRAWN | RETRACTED)) or self._links.claim_denied(claim)
+        return bool(self.status(claim) & DEAD) or self._links.claim_denied(claim)
+
+    def _stands_by_itself(self, claim: int) -> bool:
+        """Whether a claim is visible and live, whatever it is derived from."""
+        target = self._links.actor(claim) if self._visible(claim) and not self._links.excluded(claim) else None
+        if target is None:
+            return False
+        gone = self._undone(target) | self._withdrawn(target) | self._retracted(target)
+        return not gone & DEAD and not self._links.claim_denied(claim)
 
 
 def denied(claim: Record, denials: Sequence[Record]) -> int:

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from syncmem.errors import InvalidInput
+from syncmem.model.evidence import CORROBORATION_MIN
 from syncmem.model.value import Equality
 
 SETTINGS: Final = (
     *("cardinality", "equality", "ttl", "stale_after", "stale_trust", "then", "sensitive", "description"),
-    "aliases",
+    *("aliases", "corroborated_by"),
 )
 ALIASES_MAX: Final = 64  # names of one predicate: a list to be read by people
+SOURCES_MAX: Final = 100  # that corroborate a claim: more than anybody will wait for
 CARDINALITIES: Final = ("single", "many")
 
 
@@ -34,6 +36,7 @@ class Predicate:
         then: what follows a bounded claim that does not say ("resume" or "vacate").
         sensitive: changes are to be confirmed by the user.
         aliases: other names and phrases by which people and models call it.
+        corroborated_by: so many independent sources of one tier give a value a tier more of trust; None: no number.
         declared: False for a predicate that nobody defined.
     """
 
@@ -46,6 +49,7 @@ class Predicate:
     sensitive: bool = False
     description: str = ""
     aliases: tuple[str, ...] = ()
+    corroborated_by: int | None = None
     declared: bool = True
 
 
@@ -65,6 +69,7 @@ def read(settings: Mapping[str, Any]) -> Predicate:
         sensitive=settings.get("sensitive") is True,
         description=str(settings.get("description", "")),
         aliases=_texts(settings.get("aliases")),
+        corroborated_by=_count(settings.get("corroborated_by")),
     )
 
 
@@ -93,6 +98,8 @@ def checked(settings: Mapping[str, Any]) -> dict[str, Any]:
             raise InvalidInput(f"{name} is a positive duration; pass a timedelta or text such as '30d'")
     if ("stale_after" in result) != ("stale_trust" in result):
         raise InvalidInput("stale_after and stale_trust belong together; pass both or neither")
+    if "corroborated_by" in result and _count(result["corroborated_by"]) is None:
+        raise InvalidInput(f"corroborated_by is a number of sources, 2 to {SOURCES_MAX}; pass one, or leave it out")
     if "aliases" in result:
         result["aliases"] = list(result["aliases"])
         if len(result["aliases"]) > ALIASES_MAX or _texts(result["aliases"]) != tuple(result["aliases"]):
@@ -111,6 +118,10 @@ def _one_of(settings: dict[str, Any], name: str, allowed: tuple[str, ...]) -> No
 
 def _duration(value: Any) -> int | None:
     return value if type(value) is int and 0 < value < 2**62 else None
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int and CORROBORATION_MIN <= value <= SOURCES_MAX else None
 
 
 def _texts(value: Any) -> tuple[str, ...]:

@@ -43,8 +43,10 @@ DENIED: Final = 32
 DETACHED: Final = 64  # an end whose named claim is known and not live
 DISPUTED: Final = 128  # something without the authority to do so tried to take it back
 DOUBTED: Final = 256  # a denial of too little trust speaks about it
-DEAD: Final = UNDONE | WITHDRAWN | RETRACTED | DENIED | DETACHED
-BY_REFERENCE: Final = UNDONE | WITHDRAWN | RETRACTED | DETACHED | DISPUTED  # flags that events naming it decide
+UNFOUNDED: Final = 512  # a derived claim that lacks a live root, or claims more trust than its roots give
+DEAD: Final = UNDONE | WITHDRAWN | RETRACTED | DENIED | DETACHED | UNFOUNDED
+# flags that are decided by events which name it, and by those that it names
+BY_REFERENCE: Final = UNDONE | WITHDRAWN | RETRACTED | DETACHED | UNFOUNDED | DISPUTED
 BY_DENIAL: Final = DENIED | DOUBTED  # flags that the denials of its slot decide
 
 Order = tuple[Any, ...]

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from syncmem.model.event import Event, Kind, Statement, readable
+from syncmem.model.evidence import passage_of
 from syncmem.model.subjects import mentioned, subject_name
 from syncmem.replica.catalog import Catalog, Slot
 from syncmem.replica.clocks import Clocks
@@ -152,6 +153,7 @@ class Erasing:
             since = self._logs.arrival(position)
             waiting.append((position, since))
             waiting += [(target, since) for target in self._corrected(position)]
+        resting_on = self._fold.references.resting_on
         waiting.sort(key=lambda item: -item[1])  # the earliest first, so that a slot is seldom looked at twice
         while waiting:
             position, since = waiting.pop()
@@ -159,7 +161,7 @@ class Erasing:
             if found is not None and marks.get(found[0], since + 1) > since:
                 marks[found[0]] = since
                 claims = self._in_slot(found[0])
-                waiting += [(end, since) for claim in claims for end in self._fold.ends_naming(claim)]
+                waiting += [(other, since) for claim in claims for other in resting_on(claim)]
         return marks
 
     def _corrected(self, position: int) -> list[int]:
@@ -177,12 +179,16 @@ class Erasing:
         said = readable(event)
         assert isinstance(event, Event) and isinstance(said, Statement)
         self._fold.references.unlink(position, references(event.kind, said))
+        scope = self._logs.key_of(position).scope
+        passage = passage_of(scope, event.kind, said)
+        if passage is not None:
+            self._fold.references.forget_passage(position, passage)
         if said.batch is not None:
-            self._fold.references.leave_batch((self._logs.key_of(position).scope, said.batch), position)
+            self._fold.references.leave_batch((scope, said.batch), position)
         for entity in mentioned(said):
             self._db.execute("DELETE FROM mentions WHERE entity = ? AND position = ?", (entity, position))
         if event.kind == Kind.DENY:
-            slot = self._catalog.ensure(self._logs.key_of(position).scope, said.entity, said.predicate)
+            slot = self._catalog.ensure(scope, said.entity, said.predicate)
             self._db.execute("DELETE FROM denials WHERE slot = ? AND position = ?", (slot.id, position))
         self._catalog.count_uses({(said.source_kind, said.source_id): -1})
 

@@ -21,13 +21,15 @@ from syncmem.model.event import (
     Event,
     Kind,
     Payload,
+    Ref,
     Retract,
     Statement,
     Undo,
     Withdraw,
     readable,
 )
-from syncmem.model.liveness import Liveness, Relation, denied
+from syncmem.model.evidence import is_derived, passage_of
+from syncmem.model.liveness import Liveness, denied
 from syncmem.model.predicate import stored
 from syncmem.model.record import BY_DENIAL, BY_REFERENCE, DEAD, DENIED, Record, Role, settled
 from syncmem.model.subjects import mentioned
@@ -110,7 +112,7 @@ class Fold:
             self.pages.flush()
             self.rectangles.flush()
             work = {}
-            self._settle_status([end for claim in turned for end in self.ends_naming(claim)], work)
+            self._settle_status([other for claim in turned for other in self.references.resting_on(claim)], work)
         return changes
 
     def forget(self) -> None:
@@ -155,8 +157,10 @@ class Fold:
             batch = _batch_of(payload)
             if batch is not None:
                 batches.setdefault((scope, batch), []).append(position)
-            if isinstance(payload, Statement) and payload.refs is None:
-                continue
+            if isinstance(payload, Statement):
+                recheck += self._twins_of_new(position, event, payload, scope) if payload.extra else []
+                if payload.refs is None and not is_derived(event.kind, payload):
+                    continue
             recheck += self.references.link(position, references(event.kind, payload))
             self._note(position, payload, scope)
             recheck.append(position)
@@ -183,6 +187,11 @@ class Fold:
             item.denials_changed = True
         else:
             item.new.append(record)
+
+    def _twins_of_new(self, position: int, event: Event, said: Statement, scope: str) -> list[int]:
+        """Of a new statement and its twins those whose status may have changed."""
+        passage = passage_of(scope, event.kind, said)
+        return [] if passage is None else self.references.read_passage(position, passage)
 
     def _note(self, position: int, payload: Payload, scope: str) -> None:
         """Store what an event that is no statement says about others."""
@@ -215,7 +224,11 @@ class Fold:
 
     def _settle_status(self, positions: Iterable[int], work: dict[Slot, Work]) -> None:
         """Look at the status of events again, and of those that depend on them."""
-        waiting, seen = list(positions), set[int]()
+        with self.liveness.grounds.remembering():
+            self._settle(list(positions), work)
+
+    def _settle(self, waiting: list[int], work: dict[Slot, Work]) -> None:
+        seen = set[int]()
         while waiting:
             position = waiting.pop()
             if position in seen or not self._logs.holds(position):
@@ -227,19 +240,20 @@ class Fold:
                 continue
             if isinstance(payload, Statement):
                 self._flag(position, event, payload, work)
-                waiting += self.ends_naming(position)
+                waiting += self.references.resting_on(position)
                 if event.kind != Kind.END:
-                    waiting += [self._logs.position(ref) for ref in payload.refs or ()]
+                    waiting += self._retracted_by(payload.refs or ())
             elif payload is not None:
                 waiting += self._decide(position, payload, self._logs.key_of(position).scope, work)
 
     def _decide(self, position: int, payload: Payload, scope: str, work: dict[Slot, Work]) -> list[int]:
         """Follow an event that is no statement: the positions whose status it decides."""
         if isinstance(payload, Retract | Undo):
-            return [self._logs.position(ref) for ref in payload.refs]
+            return self._retracted_by(payload.refs)
         if isinstance(payload, Withdraw):
             return self.references.members((scope, payload.batch))
         self._records.clear()  # computed with definitions and clocks that may no longer hold
+        self.liveness.grounds.forget()
         if isinstance(payload, Define) and self._choose_definition(scope, payload.predicate):
             for slot in self._catalog.slots_of(payload.predicate):
                 work.setdefault(slot, Work()).rebuild = True
@@ -248,6 +262,10 @@ class Fold:
             for slot in {*self._slots_within(note), *self._redefined_by(note)}:
                 work.setdefault(slot, Work()).rebuild = True
         return []
+
+    def _retracted_by(self, refs: Iterable[Ref]) -> list[int]:
+        """The events that others name, and their twins."""
+        return [twin for ref in refs for twin in self.references.twins(self._logs.position(ref))]
 
     def _flag(self, position: int, event: Event, said: Statement, work: dict[Slot, Work]) -> None:
         """Put a statement's present status into the work on its slot."""
@@ -261,14 +279,10 @@ class Fold:
         else:
             item.updates[position] = Update(record.start, record.value, BY_REFERENCE, status)
 
-    def ends_naming(self, claim: int) -> list[int]:
-        """The ends that name a claim."""
-        return [source for relation, source in self.references.links_to(claim) if relation == Relation.ENDS]
-
     def is_denied(self, position: int) -> bool:
         """Whether the live denials of its slot deny a claim (see :class:`syncmem.model.liveness.Links`)."""
         found = self.record_at(position)
-        if found is None:
+        if found is None or found[1].role > Role.TEMPORARY:
             return False
         slot, record = found
         equality = self._catalog.predicate(slot.scope, slot.predicate).equality

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Final
 
 from syncmem.model import predicate
@@ -47,6 +47,7 @@ class Visible:
 
 
 Placed = tuple[bytes, Rectangle]  # lane, rectangle
+_Denials = tuple[Equality, Callable[[Record], Record], list[Record]]
 
 _COLUMNS: Final = "valid_from, valid_to, value, trust, contested, source, claim"
 _CURRENT: Final = f"FROM beliefs WHERE slot = ?1 AND lane = ?2 AND known_to = {FOREVER}"
@@ -189,22 +190,29 @@ class Reading:
         """The visible claims and ends of a slot, with their status among the visible events."""
         fold = self._replica.fold
         liveness = Liveness(fold.references, visible)
+        denials = cache(partial(self._live_denials, visible, liveness))
+        equality, settled, ours = denials(slot)
+        fold.references.decide_denials_by(partial(self._denied_among, denials))
+        try:
+            with liveness.grounds.remembering():
+                return [
+                    _judged(settled(record), liveness.status(record.position), ours)
+                    for record in fold.pages.records(slot.id, equality)
+                    if visible.record(record)
+                ]
+        finally:
+            fold.references.decide_denials_by(fold.is_denied)
+
+    def _live_denials(self, visible: Visible, liveness: Liveness, slot: Slot) -> _Denials:
+        """How a slot's values compare, how its records are settled, and its denials, among the visible events."""
         equality = self.definition(slot, visible).equality
         settled = self._settled_by(visible, liveness, slot, equality)
         denials = [
             settled(denial)
-            for denial in fold.timelines.denials(slot.id, equality)
+            for denial in self._replica.fold.timelines.denials(slot.id, equality)
             if visible.record(denial) and not liveness.status(denial.position) & DEAD
         ]
-        fold.references.decide_denials_by(lambda position: self._denied_among(position, slot, equality, denials))
-        try:
-            return [
-                _judged(settled(record), liveness.status(record.position), denials)
-                for record in fold.pages.records(slot.id, equality)
-                if visible.record(record)
-            ]
-        finally:
-            fold.references.decide_denials_by(fold.is_denied)
+        return equality, settled, denials
 
     def _settled_by(
         self, visible: Visible, liveness: Liveness, slot: Slot, equality: Equality
@@ -224,12 +232,13 @@ class Reading:
 
         return settled
 
-    def _denied_among(self, position: int, slot: Slot, equality: Equality, standing: list[Record]) -> bool:
+    def _denied_among(self, denials: Callable[[Slot], _Denials], position: int) -> bool:
         claim = self._replica.fold.record_at(position)
-        if claim is None or claim[0] != slot:
+        if claim is None or claim[1].role > Role.TEMPORARY:
             return False
-        record = claim[1]._replace(key=key(claim[1].value, equality))
-        return bool(denied(record, standing) & DENIED)
+        equality, settled, standing = denials(claim[0])
+        record = settled(claim[1])
+        return bool(denied(record._replace(key=key(record.value, equality)), standing) & DENIED)
 
     def definition(self, slot: Slot, visible: Visible) -> Predicate:
         """The definition of a slot's predicate among the visible events."""

@@ -1,4 +1,4 @@
-"""References between events: who retracts, corrects, undoes, ends or withdraws whom.
+"""References between events: who retracts, corrects, undoes, ends or withdraws whom, who rests on whom; and twins.
 
 Rules: a reference is stored when its event arrives, whether or not its target has; when the target
 arrives it is found here.  A reference whose event id does not match its target has no effect.
@@ -7,6 +7,7 @@ arrives it is found here.  A reference whose event id does not match its target 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
 
 from syncmem.model.event import (
     STATEMENTS,
@@ -24,6 +25,7 @@ from syncmem.model.event import (
     Withdraw,
     readable,
 )
+from syncmem.model.evidence import corroboration_of, passage_of, roots_of
 from syncmem.model.liveness import Actor, Relation
 from syncmem.model.moved import Moved
 from syncmem.replica.connection import Database
@@ -35,7 +37,8 @@ def references(kind: int, payload: Payload) -> list[tuple[Relation, Ref]]:
     """The references an event makes."""
     if isinstance(payload, Statement):
         relation = Relation.ENDS if kind == Kind.END else Relation.CORRECTS
-        return [(relation, ref) for ref in payload.refs or ()]
+        named = [(relation, ref) for ref in payload.refs or ()]
+        return [*named, *((Relation.RESTS_ON, ref) for ref in roots_of(kind, payload) or ())]
     if isinstance(payload, Retract):
         return [(Relation.RETRACTS, ref) for ref in payload.refs]
     if isinstance(payload, Undo):
@@ -44,7 +47,7 @@ def references(kind: int, payload: Payload) -> list[tuple[Relation, Ref]]:
 
 
 class References:
-    """Reads and writes ``links``, ``batches``, ``members``, ``withdrawals``; looks events up for liveness."""
+    """Reads and writes ``links``, ``passages``, ``batches``, ``members``, ``withdrawals``; looks events up."""
 
     def __init__(self, database: Database, logs: Logs, cuts: Cuts) -> None:
         self._db = database
@@ -70,6 +73,20 @@ class References:
         rows = [(self._logs.position(ref), position, int(relation), ref.id) for relation, ref in meant]
         self._db.executemany("INSERT OR IGNORE INTO links VALUES (?, ?, ?, ?)", rows)
         return [row[0] for row in rows]
+
+    def read_passage(self, position: int, passage: bytes) -> list[int]:
+        """A statement was taken from a passage; of it and its twins those that are to be looked at again for that."""
+        twins = [row[0] for row in self._db.execute(_TWINS, (passage,)).fetchall()]
+        self._db.execute("INSERT OR IGNORE INTO passages VALUES (?, ?)", (passage, position))
+        if not twins:
+            return []
+        if self.named_within(position, 1):
+            return [position, *twins]
+        return [position] if self._db.execute(_NAMED_TWINS, (passage, position)).fetchone() else []
+
+    def forget_passage(self, position: int, passage: bytes) -> None:
+        """Nothing was taken from a passage by an erased statement."""
+        self._db.execute("DELETE FROM passages WHERE passage = ? AND position = ?", (passage, position))
 
     def join_batch(self, batch: tuple[str, str], position: int, count: int = 1) -> None:
         """Consecutive events belong to a batch (scope, name)."""
@@ -125,6 +142,32 @@ class References:
         sql = "SELECT position FROM withdrawals WHERE batch = (SELECT id FROM batches WHERE scope = ? AND name = ?)"
         return [row[0] for row in self._db.execute(sql, batch)]
 
+    def twins(self, position: int) -> list[int]:
+        """A statement's twins, itself included."""
+        actor = self.actor(position)
+        rows = [] if actor is None or actor.twins is None else self._db.execute(_TWINS, (actor.twins,)).fetchall()
+        return [row[0] for row in rows] or [position]
+
+    def named_twins(self, actor: Actor) -> list[int]:
+        """See :class:`syncmem.model.liveness.Links`."""
+        found = self._db.execute(_NAMED_TWINS, (actor.twins, actor.position)).fetchall()
+        return [row[0] for row in found if self._logs.holds(row[0])]
+
+    def resting_on(self, claim: int) -> list[int]:
+        """The statements that rest on a claim: ends that name it, and claims that are derived from it."""
+        return [source for relation, source in self.links_to(claim) if relation in (Relation.ENDS, Relation.RESTS_ON)]
+
+    def roots(self, claim: Actor) -> list[int | None]:
+        """See :class:`syncmem.model.liveness.Links`."""
+        return [self._claim_meant(claim.position, ref) for ref in claim.roots or ()]
+
+    def grounds(self, position: int) -> list[int]:
+        """The claims on which a statement rests: the one that an end names, those that a claim is derived from."""
+        actor = self.actor(position)
+        if actor is None or not actor.retractable:
+            return []
+        return [claim for claim in [self.named_claim(position), *self.roots(actor)] if claim is not None]
+
     def links_to(self, position: int) -> Sequence[tuple[Relation, int]]:
         """See :class:`syncmem.model.liveness.Links`; only references that fit their target."""
         rows = self._db.execute("SELECT relation, source, id FROM links WHERE target = ?", (position,)).fetchall()
@@ -146,16 +189,18 @@ class References:
             return None
         payload = readable(event)
         assert isinstance(payload, Statement)
-        for ref in payload.refs or ():
-            target = self._logs.position(ref)
-            if not self._logs.holds(target) or self._logs.ref(target).id != self._logs.meant(ref).id:
-                continue
-            if self._logs.key_of(target).scope != self._logs.key_of(position).scope:
-                continue
-            event = self._logs.event(target)
-            if not isinstance(event, Erased) and event.kind in (Kind.CLAIM, Kind.AFFIRM):
-                return target
-        return None
+        claims = (self._claim_meant(position, ref) for ref in payload.refs or ())
+        return next((claim for claim in claims if claim is not None), None)
+
+    def _claim_meant(self, position: int, ref: Ref) -> int | None:
+        """The claim that an event means by a reference, if it has arrived and is one of its scope."""
+        target = self._logs.position(ref)
+        if not self._logs.holds(target) or self._logs.ref(target).id != self._logs.meant(ref).id:
+            return None
+        if self._logs.key_of(target).scope != self._logs.key_of(position).scope:
+            return None
+        event = self._logs.event(target)
+        return target if not isinstance(event, Erased) and event.kind in (Kind.CLAIM, Kind.AFFIRM) else None
 
     def claim_denied(self, position: int) -> bool:
         return self._denied(position)
@@ -185,4 +230,22 @@ class References:
             device=key.device,
             batch=None if batch is None else (key.scope, batch),
             retractable=kind in STATEMENTS,
+            **_evidence(key.scope, kind, payload),
         )
+
+
+_TWINS: Final = "SELECT position FROM passages WHERE passage = ?"
+_NAMED_TWINS: Final = f"{_TWINS} AND position <> ? AND position IN (SELECT target FROM links)"
+
+
+def _evidence(scope: str, kind: int, payload: Payload) -> dict[str, Any]:
+    """What liveness needs to know of the grounds of a statement."""
+    if not isinstance(payload, Statement) or (payload.refs is None and payload.extra is None):
+        return {}
+    roots = roots_of(kind, payload)
+    return {
+        "corrects": kind != Kind.END and bool(payload.refs),
+        "twins": passage_of(scope, kind, payload),
+        "roots": None if roots is None else tuple(roots),
+        "corroborated_by": corroboration_of(payload),
+    }

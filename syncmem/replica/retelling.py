@@ -90,7 +90,8 @@ class Retelling:
         for denial in judged:
             self._fold.timelines.store_denial(slot.id, denial)
         live = [denial for denial in judged if denial.live]
-        records = [self._with_status(record) for record in records if record.role != Role.DENY]
+        with self._fold.liveness.grounds.remembering():
+            records = [self._with_status(record) for record in records if record.role != Role.DENY]
         return [r._replace(flags=r.flags | denied(r, live)) if r.role <= Role.TEMPORARY else r for r in records]
 
     def _with_status(self, record: Record) -> Record:
@@ -118,7 +119,9 @@ class Retelling:
         said = readable(event)
         if not isinstance(event, Event) or not isinstance(said, Statement) or event.kind == Kind.DENY:
             return False
-        return (said.refs is None or event.kind == Kind.END) and not self._fold.ends_naming(position)
+        references = self._fold.references
+        others = len(references.twins(position)) > 1 or references.resting_on(position)
+        return (said.refs is None or event.kind == Kind.END) and not others
 
     def _anew(self, record: Record) -> Record:
         """A record that is held already, settled with what is known now; its status stays."""
@@ -171,12 +174,11 @@ class Retelling:
     def _deciding(self, position: int) -> list[int]:
         """The events on which the status of one depends."""
         references = self._fold.references
-        found = [source for _, source in references.links_to(position)]
+        found = [source for twin in references.twins(position) for _, source in references.links_to(twin)]
         actor = references.actor(position)
         if actor is not None and actor.batch is not None:
             found += references.withdrawals(actor.batch)
-        claim = references.named_claim(position) if actor is not None and actor.retractable else None
-        if claim is not None:
+        for claim in references.grounds(position):
             found.append(claim)
             about = self._fold.record_at(claim)
             if about is not None:

@@ -19,6 +19,7 @@ dropped and folded again.  Times are microseconds since 1970 UTC; ``-2**62`` and
 ``beliefs``        belief rectangles, valid time by known time; current ones have ``known_to = 2**62``
 ``denials``        statements that a value was never true
 ``links``          which event retracts, corrects, undoes or ends which
+``passages``       from which passage of an episode a statement was taken: of one, that say the same, are twins
 ``batches``        names of batches; ``members`` and ``withdrawals`` hold their events
 ``definitions``    every definition of a predicate; ``predicates`` holds the ones that stand
 ``clock_notes``    known clock errors
@@ -89,6 +90,7 @@ CREATE TABLE denials (slot INTEGER, position INTEGER, record BLOB NOT NULL, PRIM
 CREATE TABLE links (
     target INTEGER, source INTEGER, relation INTEGER NOT NULL, id BLOB NOT NULL, PRIMARY KEY (target, source, relation)
 ) WITHOUT ROWID;
+CREATE TABLE passages (passage BLOB, position INTEGER, PRIMARY KEY (passage, position)) WITHOUT ROWID;
 CREATE TABLE batches (id INTEGER PRIMARY KEY, scope TEXT NOT NULL, name TEXT NOT NULL, UNIQUE (name, scope));
 CREATE TABLE members (
     batch INTEGER, position INTEGER, count INTEGER NOT NULL, PRIMARY KEY (batch, position)) WITHOUT ROWID;
@@ -155,7 +157,7 @@ CREATE TABLE reports (
 """
 
 DERIVED_TABLES: Final = (
-    *("slots", "pages", "beliefs", "denials", "links", "batches", "members", "withdrawals", "definitions"),
+    *("slots", "pages", "beliefs", "denials", "links", "passages", "batches", "members", "withdrawals", "definitions"),
     *("predicates", "clock_notes", "sources", "slot_digests", "belief_digests"),
     *("erasures", "sightings", "mentions"),
 )

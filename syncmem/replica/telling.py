@@ -8,23 +8,28 @@ from typing import Any, Final
 from syncmem.errors import NotFound
 from syncmem.model.event import (
     LOG_PREFIX_BYTES,
+    STATEMENTS,
     Define,
     Erased,
     Event,
     Form,
     Kind,
+    Ref,
     Retract,
     Statement,
     Undo,
     readable,
 )
+from syncmem.model.evidence import roots_of
 from syncmem.model.instant import dated, shown, to_datetime
+from syncmem.model.liveness import Relation
 from syncmem.model.record import (
     DENIED,
     DETACHED,
     LOG_SHIFT,
     RETRACTED,
     UNDONE,
+    UNFOUNDED,
     WITHDRAWN,
     Record,
     Role,
@@ -57,6 +62,7 @@ _STATUS: Final = (
     (RETRACTED, "retracted"),
     (DENIED, "denied"),
     (DETACHED, "detached"),
+    (UNFOUNDED, "unfounded"),
 )
 
 
@@ -141,7 +147,9 @@ class Telling:
         while waiting:
             position = waiting.pop()
             actor = replica.fold.references.actor(position)
-            naming = [source for _, source in replica.fold.references.links_to(position)]
+            links = replica.fold.references.links_to(position)
+            naming = [source for relation, source in links if relation != Relation.RESTS_ON]
+            naming += self._against_roots(position)
             if actor is not None and actor.batch is not None:
                 naming += replica.fold.references.withdrawals(actor.batch)
             new = set(naming) - positions
@@ -150,6 +158,21 @@ class Telling:
         sql = "SELECT position FROM definitions WHERE predicate = ?"
         positions |= {row[0] for row in replica.db.execute(sql, (slot.predicate,)).fetchall()}
         return sorted(positions, key=lambda position: (replica.logs.arrival(position), position))
+
+    def _against_roots(self, position: int) -> list[int]:
+        """The events that take back what a claim is derived from, or give it back (statements apart)."""
+        references, logs = self._replica.fold.references, self._replica.logs
+        roots, waiting, found = {position}, [position], list[int]()
+        while waiting:
+            new = set(references.grounds(waiting.pop())) - roots
+            roots |= new
+            waiting += new
+        for root in sorted(roots - {position}):
+            actor = references.actor(root)
+            against = [source for twin in references.twins(root) for _, source in references.links_to(twin)]
+            against += references.withdrawals(actor.batch) if actor is not None and actor.batch is not None else []
+            found += [source for source in against if _kind(logs.event(source)) not in STATEMENTS]
+        return found
 
     def entry(self, position: int, slot: Slot | None = None) -> HistoryEntry:
         """One event, with its status and, for a slot, what its arrival did there."""
@@ -172,7 +195,8 @@ class Telling:
             known=n,
             status=self.status(position, payload),
             effect="" if slot is None else self._effect(slot, n),
-            names=tuple(str(self._replica.logs.meant(ref)) for ref in _named(payload)),
+            names=tuple(str(replica.logs.meant(ref)) for ref in _named(payload)),
+            derived_from=tuple(str(replica.logs.meant(ref)) for ref in _roots(event.kind, payload)),
         )
 
     def _said(self, position: int, event: Event, payload: Any) -> dict[str, Any]:
@@ -204,11 +228,36 @@ class Telling:
         """ "live", or what took an event back."""
         if payload is None:
             return "unreadable"
-        flags = self._replica.fold.liveness.status(position)
-        if isinstance(payload, Statement) and self._replica.fold.is_denied(position):
-            event = self._replica.logs.event(position)
-            flags |= DENIED if isinstance(event, Event) and event.kind in (Kind.CLAIM, Kind.AFFIRM) else 0
-        return next((word for bit, word in _STATUS if flags & bit), "live")
+        flags = self._flags(position)
+        word = next((word for bit, word in _STATUS if flags & bit), "live")
+        if word == "retracted":
+            return self._retracted(position)
+        return self._unfounded(position) if word == "unfounded" else word
+
+    def _flags(self, position: int) -> int:
+        """The status flags of an event."""
+        fold = self._replica.fold
+        return fold.liveness.status(position) | (DENIED if fold.is_denied(position) else 0)
+
+    def _retracted(self, position: int) -> str:
+        """How a statement was retracted: by its own name, or with a twin."""
+        named = self._replica.fold.liveness.retracted_as(position)
+        return "retracted" if position in named else f"retracted with {self.event_id(min(named))}"
+
+    def _unfounded(self, position: int) -> str:
+        """Why a derived claim does not count."""
+        references = self._replica.fold.references
+        claim, lacking = references.actor(position), self._replica.fold.liveness.grounds.lacking(position)
+        assert claim is not None and lacking is not None
+        roots = [None if root is None else references.actor(root) for root in references.roots(claim)]
+        if lacking == position and (not roots or None in roots):
+            return "unfounded: what it is derived from is not here"
+        if lacking == position:
+            more = any(root is not None and root.trust < claim.trust for root in roots)
+            return f"unfounded: it {'claims more trust than it is derived from' if more else 'rests on itself'}"
+        flags = self._flags(lacking) & ~UNFOUNDED
+        why = next((word for bit, word in _STATUS if flags & bit), "unfounded")
+        return f"unfounded: {self.event_id(lacking)} is {why}"
 
     def _effect(self, slot: Slot, n: int) -> str:
         """What transaction ``n`` changed in a slot, in words."""
@@ -250,6 +299,15 @@ def _reason(payload: Any) -> str | None:
     """The reason that a writer gave."""
     stated = (getattr(payload, "extra", None) or {}).get("reason")
     return stated if isinstance(stated, str) else None
+
+
+def _kind(event: Event | Erased) -> int | None:
+    return event.kind if isinstance(event, Event) else None
+
+
+def _roots(kind: int, payload: Any) -> list[Ref]:
+    """The claims that a claim is derived from."""
+    return (roots_of(kind, payload) or []) if isinstance(payload, Statement) else []
 
 
 def _named(payload: Any) -> list[Any]:

@@ -47,7 +47,8 @@ class Step:
     @property
     def names(self) -> list[str]:
         given = [*self.arguments, *self.words.values()]
-        return [argument.step for argument in given if isinstance(argument, Named)]
+        listed = [each for argument in given for each in (argument if isinstance(argument, list) else [argument])]
+        return [argument.step for argument in listed if isinstance(argument, Named)]
 
 
 def said(
@@ -93,6 +94,8 @@ class Devices:
         return receipt
 
     def _event(self, argument: Any) -> Any:
+        if isinstance(argument, list):
+            return [self._event(each) for each in argument]
         return self.events[argument.step][1] if isinstance(argument, Named) else argument
 
     def wake(self) -> None:

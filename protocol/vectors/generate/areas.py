@@ -13,6 +13,7 @@ from protocol.vectors.generate import (
     envelope,
     erasure,
     event,
+    evidence,
     fold,
     frame,
     keys,
@@ -27,7 +28,7 @@ from protocol.vectors.generate.vector import Vector
 
 AREAS = (
     *(encoding, clock, salt, event, chain, frame, bundle),
-    *(fold, erasure, digest, keys, statement, bounds, roster, vouching, scopes, envelope, blob, mailbox),
+    *(fold, evidence, erasure, digest, keys, statement, bounds, roster, vouching, scopes, envelope, blob, mailbox),
 )
 
 
