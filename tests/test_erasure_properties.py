@@ -194,14 +194,17 @@ def derived(memory: Memory) -> list[Any]:
     """The derived tables, with names instead of numbers that a rebuild gives anew."""
     execute = memory._replica.db.execute
     batches = "SELECT scope, name, position, count FROM batches LEFT JOIN members ON batch = id ORDER BY 1, 2, 3"
-    denials = "SELECT scope, entity, predicate, position FROM denials JOIN slots ON id = slot ORDER BY 1, 2, 3, 4"
+    denials = "SELECT scope, entity, predicate, position FROM denials ORDER BY 1, 2, 3, 4"
+    filled = "SELECT scope, entity, predicate FROM slots WHERE id IN (SELECT slot FROM pages UNION SELECT slot FROM"
     return [
         rectangles(memory._replica),
         sorted(pages(memory)),
         *(
             execute(sql).fetchall()
             for sql in (
-                "SELECT scope, entity, predicate FROM slots ORDER BY 1, 2, 3",
+                f"{filled} beliefs) ORDER BY 1, 2, 3",
+                "SELECT * FROM entity_links ORDER BY 1",
+                "SELECT * FROM aliases ORDER BY 1, 2, 3",
                 "SELECT kind, name, uses FROM sources ORDER BY 1, 2",
                 batches,
                 denials,

@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SEEDS = "0-150"
 SECONDS_MAX = 60
-COPIED_TESTS = ("__init__", "contest", "differential", "reference", "strategies", "world")
+COPIED_TESTS = ("__init__", "contest", "differential", "links", "reference", "strategies", "world")
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,13 @@ from syncmem.model.event import (
     Withdraw,
     readable,
 )
+from syncmem.model.link import Link
 from syncmem.model.liveness import Liveness, Relation, denied
 from syncmem.model.predicate import stored
 from syncmem.model.record import BY_DENIAL, BY_REFERENCE, DEAD, DENIED, Record, Role, settled
 from syncmem.model.subjects import mentioned
 from syncmem.model.value import key
+from syncmem.replica.aliases import Name
 from syncmem.replica.catalog import Catalog, Slot
 from syncmem.replica.clocks import Clocks
 from syncmem.replica.connection import Database
@@ -41,6 +43,7 @@ from syncmem.replica.moves import Moves
 from syncmem.replica.pages import Pages, Update
 from syncmem.replica.rectangles import Change, Rectangles
 from syncmem.replica.references import References, references
+from syncmem.replica.regrouping import Regrouping
 from syncmem.replica.timelines import Timelines, Work
 
 _DENY: Final = int(Kind.DENY)
@@ -70,7 +73,9 @@ class Fold:
         self.references.decide_denials_by(self.is_denied)
         self.pages = Pages(database, logs)
         self.rectangles = Rectangles(database)
-        self.timelines = Timelines(database, catalog, self.pages, self.rectangles)
+        self.timelines = Timelines(database, logs, catalog, self.pages, self.rectangles)
+        self._regrouping = Regrouping(database, catalog, self.timelines)
+        self._touched: set[Name] = set()  # names about which links say something else now
         self.liveness = Liveness(self.references)
         self._records: dict[int, tuple[Slot, Record]] = {}  # those of the latest arrivals
         self._sources_used: Counter[tuple[str | None, str | None]] = Counter()
@@ -84,11 +89,12 @@ class Fold:
         held before whose status is to be looked at again.
         """
         self._records.clear()
+        self._touched.clear()
         self._sources_used.clear()
         self.rectangles.begin()
         self.pages.discard()
         work: dict[Slot, Work] = {}
-        self._settle_status([*self._register(arrivals, work, new), *recheck], work)
+        self._settle_status(n, [*self._register(arrivals, work, new), *recheck], work)
         self._catalog.count_uses(self._sources_used)
         self._sources_used.clear()
         changes: list[Change] = []
@@ -102,7 +108,7 @@ class Fold:
             self.pages.flush()
             self.rectangles.flush()
             work = {}
-            self._settle_status([end for claim in turned for end in self.ends_naming(claim)], work)
+            self._settle_status(n, [end for claim in turned for end in self.ends_naming(claim)], work)
         return changes
 
     def forget(self) -> None:
@@ -141,7 +147,7 @@ class Fold:
                     continue
             made = references(event.kind, payload)
             recheck += self.references.link(position, made)
-            self._note(position, payload, scope)
+            self._note(position, event, payload, scope)
             recheck.append(position)
         for name, positions in batches.items():
             for first, count in _stretches(positions):
@@ -162,18 +168,20 @@ class Fold:
         if item is None:
             item = work[slot] = Work()
         if event.kind == _DENY:
-            self.timelines.store_denial(slot.id, record)
+            self.timelines.store_denial(record, scope, said)
             item.denials_changed = True
         else:
             item.new.append(record)
 
-    def _note(self, position: int, payload: Payload, scope: str) -> None:
+    def _note(self, position: int, event: Event, payload: Payload, scope: str) -> None:
         """Store what an event that is no statement says about others."""
         if isinstance(payload, Withdraw):
             self.references.withdraw((scope, payload.batch), position)
         elif isinstance(payload, Define):
             row = (position, scope, payload.predicate)
             self._db.execute("INSERT OR IGNORE INTO definitions VALUES (?, ?, ?)", row)
+        elif isinstance(payload, Link):
+            self._catalog.aliases.add(position, scope, event.kind, payload)
         elif isinstance(payload, ClockNote):
             for note in self._moves.notes(position, payload):
                 self._clocks.add(position, note)
@@ -196,9 +204,10 @@ class Fold:
 
     # -- status -------------------------------------------------------------------------------------
 
-    def _settle_status(self, positions: Iterable[int], work: dict[Slot, Work]) -> None:
+    def _settle_status(self, n: int, positions: Iterable[int], work: dict[Slot, Work]) -> None:
         """Look at the status of events again, and of those that depend on them."""
         waiting, seen = list(positions), set[int]()
+        statements: list[tuple[int, Event, Statement]] = []
         while waiting:
             position = waiting.pop()
             if position in seen or not self._logs.holds(position):
@@ -209,12 +218,25 @@ class Fold:
             if isinstance(event, Erased):
                 continue
             if isinstance(payload, Statement):
-                self._flag(position, event, payload, work)
+                statements.append((position, event, payload))
                 waiting += self.ends_naming(position)
                 if event.kind != Kind.END:
                     waiting += [self._logs.position(ref) for ref in payload.refs or ()]
             elif payload is not None:
                 waiting += self._decide(position, payload, self._logs.key_of(position).scope, work)
+        self._regroup(n, work)
+        for position, event, said in statements:
+            self._flag(position, event, said, work)
+
+    def _regroup(self, n: int, work: dict[Slot, Work]) -> None:
+        """Let names stand as the links have it now, and move their statements with them."""
+        if self._touched:
+            moved = self._catalog.aliases.settle(n, self._touched, self.liveness.acts, self._clocks.corrected)
+            self._touched.clear()
+            if moved:
+                self._records.clear()
+                self._catalog.forget_slots()
+                self._regrouping.regroup(moved, work)
 
     def _decide(self, position: int, payload: Payload, scope: str, work: dict[Slot, Work]) -> list[int]:
         """Follow an event that is no statement: the positions whose status it decides."""
@@ -226,8 +248,11 @@ class Fold:
         if isinstance(payload, Define) and self._choose_definition(scope, payload.predicate):
             for slot in self._catalog.slots_of(payload.predicate):
                 work.setdefault(slot, Work()).rebuild = True
+        if isinstance(payload, Link):
+            self._touched |= {(scope, payload.one), (scope, payload.other)}
         for note in self._moves.notes(position, payload) if isinstance(payload, ClockNote) else ():
             self._clocks.choose(note, self.liveness.acts)
+            self._touched |= self._catalog.aliases.within(*self._span_of(note))
             for slot in {*self._slots_within(note), *self._redefined_by(note)}:
                 work.setdefault(slot, Work()).rebuild = True
         return []
@@ -239,7 +264,7 @@ class Fold:
         status = self.liveness.status(position)
         item = work.setdefault(slot, Work())
         if record.role == Role.DENY:
-            self.timelines.store_denial(slot.id, record._replace(flags=record.flags | status))
+            self.timelines.update_denial(record._replace(flags=record.flags | status))
             item.denials_changed = True
         else:
             item.updates[position] = Update(record.start, record.value, BY_REFERENCE, status)
@@ -255,7 +280,7 @@ class Fold:
             return False
         slot, record = found
         equality = self._catalog.predicate(slot.scope, slot.predicate).equality
-        denials = [d for d in self.timelines.denials(slot.id, equality) if self._logs.holds(d.position)]
+        denials = self.timelines.denials(slot, equality)
         standing = [denial for denial in denials if not self.liveness.status(denial.position) & DEAD]
         return bool(denied(record, standing) & DENIED)
 
@@ -300,12 +325,15 @@ class Fold:
 
     def _redefined_by(self, note: ClockNote) -> list[Slot]:
         """The slots of which another definition stands now that the clocks of some definitions are corrected."""
-        log = self._logs.by_id[note.log]
         sql = "SELECT DISTINCT scope, predicate FROM definitions WHERE position BETWEEN ? AND ? ORDER BY 1, 2"
-        last = min(note.last, log.seq)
-        rows = self._db.execute(sql, (log.position(note.first), log.position(last))).fetchall()
+        rows = self._db.execute(sql, self._span_of(note)).fetchall()
         turned = [predicate for scope, predicate in rows if self._choose_definition(scope, predicate)]
         return [slot for predicate in turned for slot in self._catalog.slots_of(predicate)]
+
+    def _span_of(self, note: ClockNote) -> tuple[int, int]:
+        """The first and the last position that a clock note speaks of."""
+        log = self._logs.by_id[note.log]
+        return log.position(note.first), log.position(min(note.last, log.seq))
 
     def _slots_within(self, note: ClockNote) -> set[Slot]:
         """The slots that the events a clock note speaks of belong to."""
@@ -321,7 +349,7 @@ class Fold:
 
 def _batch_of(payload: Payload) -> str | None:
     """The batch that an event belongs to (a withdrawal only names one)."""
-    return payload.batch if isinstance(payload, (Statement, Retract, Define)) else None
+    return payload.batch if isinstance(payload, (Statement, Retract, Define, Link)) else None
 
 
 def _stretches(positions: Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -191,16 +191,17 @@ class Reading:
         liveness = Liveness(fold.references, visible)
         equality = self.definition(slot, visible).equality
         settled = self._settled_by(visible, liveness, slot, equality)
+        asked = slot.scope, self.names_among(slot.scope, slot.entity, visible), slot.predicate, equality
         denials = [
             settled(denial)
-            for denial in fold.timelines.denials(slot.id, equality)
+            for denial in fold.timelines.denials_of(*asked)
             if visible.record(denial) and not liveness.status(denial.position) & DEAD
         ]
-        fold.references.decide_denials_by(lambda position: self._denied_among(position, slot, equality, denials))
+        fold.references.decide_denials_by(lambda position: self._denied_among(position, *asked, denials))
         try:
             return [
                 _judged(settled(record), liveness.status(record.position), denials)
-                for record in fold.pages.records(slot.id, equality)
+                for record in fold.timelines.held(*asked)
                 if visible.record(record)
             ]
         finally:
@@ -224,12 +225,55 @@ class Reading:
 
         return settled
 
-    def _denied_among(self, position: int, slot: Slot, equality: Equality, standing: list[Record]) -> bool:
+    def _denied_among(
+        self, position: int, scope: str, names: list[str], predicate: str, equality: Equality, standing: list[Record]
+    ) -> bool:
         claim = self._replica.fold.record_at(position)
-        if claim is None or claim[0] != slot:
+        if claim is None or (claim[0].scope, claim[0].predicate) != (scope, predicate):
+            return False
+        if self._replica.fold.timelines.entity_of(position) not in names:
             return False
         record = claim[1]._replace(key=key(claim[1].value, equality))
         return bool(denied(record, standing) & DENIED)
+
+    # -- names ----------------------------------------------------------------------------------------
+
+    def names_among(self, scope: str, entity: str, visible: Visible | None) -> list[str]:
+        """The names that are one with an entity by the visible links (None: now); they stand under the first."""
+        aliases, fold, clocks = self._replica.aliases, self._replica.fold, self._replica.clocks
+        if visible is None or not aliases.any_links:
+            return aliases.names(scope, entity)
+        liveness = Liveness(fold.references, visible)
+        if visible.with_its_clocks and clocks.any_notes():
+            clocks = clocks.known_to(visible, liveness.acts)
+        _, links = aliases.region(scope, entity)
+        seen = (link for link in links if visible(link.position))
+        stands = aliases.resolved(seen, liveness.acts, clocks.corrected).stands
+        name = stands.get(entity, entity)
+        return sorted({name, *(each for each, stand in stands.items() if stand == name)})
+
+    def slots(self, scope: str, entity: str, predicate: str | None, visible: Visible | int | None) -> list[Slot]:
+        """The slots of an entity (or of one predicate) as it stands by visible links, at a transaction, or now.
+
+        Of a slot that was never filled the number is 0.
+        """
+        aliases = self._replica.aliases
+        if visible is None and predicate is not None:
+            slot = self._replica.catalog.find(scope, entity, predicate)
+            return [] if slot is None else [slot]
+        if not isinstance(visible, Visible):
+            return self._slots_named(scope, aliases.standing(scope, entity, visible), predicate)
+        names = self.names_among(scope, entity, visible)
+        homes = sorted({aliases.standing(scope, name) for name in names})
+        found = [slot for home in homes for slot in self._slots_named(scope, home, predicate)]
+        ids = {slot.predicate: slot.id for slot in found if slot.entity == names[0]}
+        return [Slot(ids.get(each, 0), scope, names[0], each) for each in sorted({slot.predicate for slot in found})]
+
+    def _slots_named(self, scope: str, name: str, predicate: str | None) -> list[Slot]:
+        if predicate is None:
+            return self._replica.catalog.slots_named(scope, name)
+        slot = self._replica.catalog.named(scope, name, predicate)
+        return [] if slot is None else [slot]
 
     def definition(self, slot: Slot, visible: Visible) -> Predicate:
         """The definition of a slot's predicate among the visible events."""
@@ -261,13 +305,13 @@ class Reading:
         held: dict[int, int] = {}
         later = False
         for log in logs.by_no.values():
-            if log.key is None or (log.key.device, log.key.scope) != (device, scope):
-                continue
+            if log.key is None or log.key.device != device or log.key.scope not in (scope, VAULT):
+                continue  # definitions and links in "vault" count in every scope
             placed = [(seq, event) for first, run in logs.runs(log.no) for seq, event in enumerate(run, first)]
             events = [(seq, event) for seq, event in placed if isinstance(event, Event)]  # of others no clock is left
             times = [clocks.corrected(log.position(seq), event.hlc) for seq, event in events]
             count = max((index for index, moment in enumerate(times, 1) if moment <= time), default=0)
-            later = later or count < len(events)
+            later = later or (count < len(events) and log.key.scope == scope)
             held[log.no] = max(held.get(log.no, 0), events[count][0] - 1 if count < len(events) else log.seq)
             for _, event in events[:count]:
                 note = readable(event) if event.kind == Kind.FRONTIER else None

@@ -24,6 +24,7 @@ from syncmem.model.event import (
     Withdraw,
     readable,
 )
+from syncmem.model.link import Link
 from syncmem.model.liveness import Actor, Relation
 from syncmem.model.moved import Moved
 from syncmem.replica.connection import Database
@@ -173,7 +174,7 @@ class References:
         return self._actors[position]
 
     def _actor(
-        self, position: int, kind: int, payload: Statement | Retract | Withdraw | Undo | Define | ClockNote
+        self, position: int, kind: int, payload: Statement | Retract | Withdraw | Undo | Define | ClockNote | Link
     ) -> Actor:
         key = self._logs.key_of(position)
         stated = (payload.source_kind, payload.source_id)
