@@ -349,12 +349,13 @@ class MergeReport:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A slot believes something else now."""
+    """A slot believes something else now; ``aliases`` are the other names of its entity."""
 
     scope: str
     entity: str
     predicate: str
     known: int
+    aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

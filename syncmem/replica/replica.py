@@ -334,9 +334,8 @@ class Replica:
         """Write an erasure of entities into a scope's log and apply it; inside a write transaction."""
         key, salt = self.erasures.naming(scope, self.environment.randomness, SALT_BYTES)
         self.erasing.hints = {scope: list(entities)}
-        names = sorted(subject_name(key, entity) for entity in entities)  # in an order that tells nothing
-        try:
-            return self.append(scope, [(Kind.ERASE, payload(names, salt))])
+        try:  # the names in an order that tells nothing
+            return self.append(scope, [(Kind.ERASE, payload(sorted(subject_name(key, e) for e in entities), salt))])
         finally:
             self.erasing.hints = {}
 
