@@ -21,7 +21,8 @@ def test_names_are_linked_listed_parted_and_linked_again(shell: Shell) -> None:
     link = linked(shell)
     assert [held["value"] for held in shell.json("believe", "robert", "city")] == ["Berlin"]
     printed = shell.text("aliases", "robert")
-    assert printed.startswith("bob, also robert\n") and f"{link['event']}  live" in printed and "makes them one" in printed
+    assert printed.startswith("bob, also robert\n") and "makes them one" in printed
+    assert f"{link['event']}  live" in printed
     assert shell.text("different", "bob", "robert").startswith("UPDATE  From now on they are two.")
     assert [held["value"] for held in shell.json("believe", "robert", "city")] == ["Lisbon"]
     assert "is outweighed" in shell.text("aliases", "robert")
