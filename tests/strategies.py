@@ -131,6 +131,18 @@ TRICKY: dict[str, History] = {
         {"op": "retract_batch", "batch": "p"},
         {"value": "B", "batch": "p"},
     ),
+    "names that were parted stay apart when one of them joins others": _claims(
+        {"value": "A", "entity": ENTITIES[2]},
+        {"op": "different", "one": ENTITIES[0], "other": ENTITIES[2], "trust": 3},
+        {"op": "same", "one": ENTITIES[0], "other": ENTITIES[1], "trust": 2},
+        {"op": "same", "one": ENTITIES[1], "other": ENTITIES[2], "trust": 1},
+    ),
+    "a name of which only a denial was said joins and parts again": _claims(
+        {"value": "A", "hlc": 10, "entity": ENTITIES[0]},
+        {"op": "deny", "value": "A", "hlc": 20, "entity": ENTITIES[2]},
+        {"op": "same", "one": ENTITIES[0], "other": ENTITIES[2]},
+        {"op": "undo", "target": "c1"},
+    ),
     "ends of a state that reach over each other": _claims(
         {"op": "end", "value": "A", "at": 3, "observed_at": 30, "trust": 1},
         {"op": "end", "value": "A", "at": 4, "observed_at": 20, "trust": 3},
