@@ -46,6 +46,7 @@ from syncmem.memory import Memory
 from syncmem.model.predicate import Predicate
 from syncmem.model.value import NONE
 from syncmem.results import (
+    Aliases,
     Belief,
     Change,
     Decision,
@@ -101,6 +102,7 @@ __all__ = [
     "DiskFull",
     "Doctor",
     "Environment",
+    "Aliases",
     "ErasureReport",
     "ErasureStatus",
     "Explanation",

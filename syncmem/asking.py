@@ -8,6 +8,7 @@ from typing import NamedTuple
 from syncmem import statements
 from syncmem.errors import InvalidInput, NotFound, SeveralValues
 from syncmem.model.instant import EARLIEST, from_datetime
+from syncmem.model.names import meant
 from syncmem.model.predicate import Predicate
 from syncmem.opened import Opened
 from syncmem.reasons import Reasons
@@ -51,6 +52,9 @@ class Asking(Opened):
                 Like ``known_at`` it includes the whole of a day, month or second that is named.
             device: what that device believed (at ``known_at``, or when last heard of), by its own notes;
                 ``belief.grade`` says how sure that is.
+
+        An entity may be called by any of its names (:meth:`aliases`), and a predicate by an alias, where nothing is
+        believed under the very name; the belief tells the names under which it stands.
 
         Raises:
             SeveralValues: the predicate is many-valued and several hold; ask ``beliefs(entity, predicate)``.
@@ -100,11 +104,14 @@ class Asking(Opened):
         with self._looking():
             instant = self._now() if valid_at is None else self._moment(valid_at, zone)
             view = self._view(scope, known_at, asserted_by, device, zone)
-            return [
-                self._telling.belief(slot, rectangle, view.grade)
-                for slot in self._slots(scope, entity, predicate)
-                for _, rectangle in self._at(view, slot, instant)
-            ]
+            if predicate is None:
+                slots = self._slots(view, scope, entity, None)
+                return [belief for slot in slots for belief in self._told_at(view, slot, instant)]
+            found = (self._told_at(view, slot, instant) for slot in self._slots(view, scope, entity, predicate))
+            return next(filter(None, found), [])
+
+    def _told_at(self, view: _View, slot: Slot, instant: int) -> list[Belief]:
+        return [self._telling.belief(slot, rectangle, view.grade) for _, rectangle in self._at(view, slot, instant)]
 
     def _glance(
         self, scope: str, entity: str, predicate: str | None, valid_at: When | None, zone: str | tzinfo | None
@@ -116,7 +123,7 @@ class Asking(Opened):
         """
         with self._lock:
             slot = None if predicate is None else self._replica.catalog.cached(scope, entity, predicate)
-            if slot is None:
+            if slot is None or slot.entity != entity:  # another process may have parted the names
                 return []
             self._replica.db.check_usable()
             instant = self._now() if valid_at is None else self._moment(valid_at, zone)
@@ -139,11 +146,12 @@ class Asking(Opened):
     ) -> Timeline:
         """All that is believed of one slot, over valid time; the axes as in :meth:`believe`."""
         with self._looking():
-            slot = self._slot(scope, entity, predicate)
-            if slot is None:
-                return Timeline(scope, entity, predicate, ())
             view = self._view(scope, known_at, asserted_by, device, zone)
-            beliefs = [self._telling.belief(slot, rectangle, view.grade) for _, rectangle in self._all(view, slot)]
+            told = [(slot, self._all(view, slot)) for slot in self._slots(view, scope, entity, predicate)]
+            if not told:
+                return Timeline(scope, entity, predicate, ())
+            slot, placed = next((each for each in told if each[1]), told[0])
+            beliefs = [self._telling.belief(slot, rectangle, view.grade) for _, rectangle in placed]
             return Timeline(slot.scope, slot.entity, slot.predicate, tuple(beliefs))
 
     def history(
@@ -162,11 +170,14 @@ class Asking(Opened):
         The axes limit which events are listed; their status is the present one.
         """
         with self._looking():
-            slot = self._slot(scope, entity, predicate)
-            if slot is None:
-                return []
-            visible = self._visible(self._view(scope, known_at, asserted_by, device, zone))
-            return [self._telling.entry(position, slot) for position in self._telling.about(slot) if visible(position)]
+            view = self._view(scope, known_at, asserted_by, device, zone)
+            visible = self._visible(view)
+            for slot in self._slots(view, scope, entity, predicate):
+                names = self._reading.names_among(slot.scope, slot.entity, visible)
+                found = [position for position in self._telling.about(slot, names) if visible(position)]
+                if any(self._telling.says_something(position) for position in found):
+                    return [self._telling.entry(position, slot) for position in found]
+            return []
 
     def event(self, event: str) -> HistoryEntry:
         """One event by its id."""
@@ -198,12 +209,12 @@ class Asking(Opened):
         else:
             entity = about
         with self._looking():
-            slot = self._slot(scope, entity, predicate)
-            if slot is None:
-                return Explanation(None, None, (), (), (), f"Nothing was ever said about {entity} {predicate}.")
             view = self._view(scope, known_at, asserted_by, device, zone)
             instant = self._instant_of(about, valid_at, zone)
-            beliefs = [self._telling.belief(slot, r, view.grade) for _, r in self._at(view, slot, instant)]
+            told = [(slot, self._told_at(view, slot, instant)) for slot in self._slots(view, scope, entity, predicate)]
+            if not told:
+                return Explanation(None, None, (), (), (), f"Nothing was ever said about {entity} {predicate}.")
+            slot, beliefs = next((each for each in told if each[1]), told[0])
             if isinstance(about, Belief):
                 beliefs = [belief for belief in beliefs if belief.value == about.value]
             belief = beliefs[0] if beliefs else None
@@ -234,10 +245,13 @@ class Asking(Opened):
             ]
 
     def entities(self, *, scope: str = VAULT) -> list[str]:
-        """All entities that anything was said about, in order."""
+        """All entities that anything was said about, in order; of names that are one the one under which they stand."""
         with self._looking():
-            sql = "SELECT DISTINCT entity FROM slots WHERE scope = ? ORDER BY entity"
-            return [row[0] for row in self._replica.db.execute(sql, (statements.name("scope", scope),))]
+            scope, aliases = statements.name("scope", scope), self._replica.aliases
+            claimed = "SELECT DISTINCT entity FROM slots s WHERE scope = ? AND id IN (SELECT slot FROM pages)"
+            denied = "SELECT DISTINCT entity FROM denials WHERE scope = ?"
+            found = {row[0] for sql in (claimed, denied) for row in self._replica.db.execute(sql, (scope,))}
+            return sorted({aliases.standing(scope, entity) for entity in found})
 
     def predicates(self, *, scope: str = VAULT) -> dict[str, Predicate]:
         """All predicates that are defined or used, with what they are like."""
@@ -249,12 +263,22 @@ class Asking(Opened):
 
     # -- axes ---------------------------------------------------------------------------------------
 
-    def _slots(self, scope: str, entity: str, predicate: str | None) -> list[Slot]:
+    def _slots(self, view: _View, scope: str, entity: str, predicate: str | None) -> list[Slot]:
+        """The slots that are asked for; of one predicate that of its very name, then that of the one that it means."""
+        about = statements.name("scope", scope), statements.name("entity", entity)
+        axis = view.n if view.folded is None else view.folded
         if predicate is None:
-            names = statements.name("scope", scope), statements.name("entity", entity)
-            return self._replica.catalog.slots_about(*names)
-        slot = self._slot(scope, entity, predicate)
-        return [] if slot is None else [slot]
+            return self._reading.slots(*about, None, axis)
+        names = [statements.name("predicate", predicate), *self._meant(about[0], predicate)]
+        return [slot for name in names for slot in self._reading.slots(*about, name, axis)]
+
+    def _meant(self, scope: str, predicate: str) -> list[str]:
+        """The predicate that a name means which is none that is defined, if it is the name of one alone."""
+        if self._replica.catalog.predicate(scope, predicate).declared:
+            return []
+        listed = self._replica.catalog.defined()
+        found = meant(predicate, {name: each for name, where, each in listed if where in (scope, VAULT)})
+        return found if len(found) == 1 else []
 
     def _view(
         self,

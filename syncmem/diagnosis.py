@@ -98,7 +98,7 @@ def _lookalikes(replica: Replica, facts: dict[str, Any], problems: list[str]) ->
     for row in entities:
         problems.append(
             f"entities {_names(row['names'])} may be one ({row['shared_predicates']} predicates speak of several of "
-            f"them, {row['shared_values']} with the same value); write one from now on, and move what the others have"
+            f"them, {row['shared_values']} with the same value); say which they are: same() or different()"
         )
 
 

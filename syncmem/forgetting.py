@@ -21,15 +21,24 @@ class Forgetting(Opened):
     """erase, scrub."""
 
     def erase(
-        self, entity: str, *, scope: str | None = None, reason: str | None = None, trust: Trust = None
+        self,
+        entity: str,
+        *,
+        aliases: bool = True,
+        scope: str | None = None,
+        reason: str | None = None,
+        trust: Trust = None,
     ) -> ErasureReport:
         """Make forget everything about an entity, here and on every device that hears of it. Nothing brings it back.
 
-        All statements about ``entity`` go, and those that mention it: from the logs, from what was believed at any
-        time, from the file.  What is said about it afterwards, by a device that has heard of the erasure, is kept.
+        All statements about ``entity`` go, those that mention it, and the links that name it: from the logs, from what
+        was believed at any time, from the file.  What is said about it afterwards, by a device that has heard of the
+        erasure, is kept.
         Copies outside of the file (backups, bundles, what a restore put aside) are yours to delete.
 
         Args:
+            aliases: all names that are one with it, too (``report.entities``); else the others are left as if nobody
+                had ever linked them with this one.
             scope: only there; unsaid: in every scope that is known here.
             reason: kept with the erasure, so it must not name the entity.
 
@@ -37,8 +46,6 @@ class Forgetting(Opened):
             InvalidInput: the reason names the entity.
         """
         entity = statements.name("entity", entity)
-        if reason is not None and entity.casefold() in str(reason).casefold():
-            raise InvalidInput("the reason is kept and names the entity that is to go; say it without the name")
         said = self._words(
             scope=scope or VAULT, trust=trust, source=None, observed_at=None, batch=None, reason=reason, zone=None
         )
@@ -46,11 +53,18 @@ class Forgetting(Opened):
             events: dict[str, int] = {}
             ids = []
             with self._replica.transaction():
-                for each in [said.scope] if scope is not None else self._scopes_to_erase(entity):
-                    written = self._replica.erase(each, entity, lambda names, salt: _erasure(names, salt, said))
+                scopes = [said.scope] if scope is not None else self._scopes()
+                all_names = self._replica.aliases.names
+                named = {each: all_names(each, entity) if aliases else [entity] for each in scopes}
+                entities = sorted({name for names in named.values() for name in names})
+                _check_nameless(reason, entities)
+                for each, names in named.items():
+                    if scope is None and each == DEVICE_SCOPE and not self._is_about_any(each, names):
+                        continue
+                    written = self._replica.erase(each, names, lambda names, salt: _erasure(names, salt, said))
                     events[each] = self._replica.erasing.erased.get(each, 0)
                     ids.append(self._telling.event_id(written.positions[-1]))
-            return ErasureReport(events, tuple(ids), self._scrub())
+            return ErasureReport(tuple(entities), events, tuple(ids), self._scrub())
 
     def scrub(self) -> bool:
         """Remove what earlier erasures may have left in the file; whether no trace is left.
@@ -72,13 +86,18 @@ class Forgetting(Opened):
                 return True
         return False
 
-    def _scopes_to_erase(self, entity: str) -> list[str]:
-        """Every scope known here; the one that never leaves the device only where there is something to erase."""
-        logs = [log for log in self._replica.logs.by_no.values() if log.key is not None and log.seq]
-        scopes = {log.key.scope for log in logs if log.key is not None} | {VAULT}
-        if not self._replica.erasing.about(DEVICE_SCOPE, entity):
-            scopes.discard(DEVICE_SCOPE)
-        return sorted(scopes)
+    def _scopes(self) -> list[str]:
+        """Every scope known here."""
+        return sorted({log.key.scope for log in self._replica.logs.held() if log.key is not None} | {VAULT})
+
+    def _is_about_any(self, scope: str, entities: list[str]) -> bool:
+        """Whether there is anything to erase: the scope that never leaves the device is told of nothing else."""
+        return any(self._replica.erasing.about(scope, entity) for entity in entities)
+
+
+def _check_nameless(reason: str | None, entities: list[str]) -> None:
+    if reason is not None and any(entity.casefold() in str(reason).casefold() for entity in entities):
+        raise InvalidInput("the reason is kept and names the entity that is to go; say it without the name")
 
 
 def _erasure(names: list[bytes], salt: bytes | None, said: Words) -> Erase:

@@ -122,8 +122,17 @@ class DefineLine(Words):
     scope: str = "vault"
 
 
+class LinkLine(Words):
+    verb: Literal["same", "different"]
+    entity: str
+    other: str
+    scope: str = "vault"
+    batch: str | None = None
+
+
 Line = Annotated[
-    RememberLine | EndLine | DenyLine | RetractLine | CorrectLine | UndoLine | DefineLine, Field(discriminator="verb")
+    RememberLine | EndLine | DenyLine | RetractLine | CorrectLine | UndoLine | DefineLine | LinkLine,
+    Field(discriminator="verb"),
 ]
 _LINE: TypeAdapter[Any] = TypeAdapter(Line)
 
@@ -189,4 +198,6 @@ _VERBS: dict[str, Callable[[Memory, dict[str, Any]], Receipt]] = {
     "correct": _correct,
     "undo": lambda memory, given: memory.undo(given.pop("event"), **given),
     "define": lambda memory, given: memory.define(**given),
+    "same": lambda memory, given: memory.same(**given),
+    "different": lambda memory, given: memory.different(**given),
 }

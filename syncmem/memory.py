@@ -26,6 +26,8 @@ from syncmem.exporting.verbs import Exporting
 from syncmem.forgetting import Forgetting
 from syncmem.judging.verbs import Judging
 from syncmem.meeting import Meeting, Offer, Progress
+from syncmem.naming import Naming
+from syncmem.replica.catalog import Slot
 from syncmem.replica.connection import WAIT_SECONDS
 from syncmem.results import Doctor, MergeReport, Notice
 from syncmem.syncing import Syncing
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from syncmem.standing import SyncReport
 
 
-class Memory(Withdrawing, Judging, Exporting, Forgetting, Meeting, Syncing):
+class Memory(Withdrawing, Judging, Naming, Exporting, Forgetting, Meeting, Syncing):
     """A replica of an assistant's memory in one SQLite file.
 
     Args:
@@ -91,7 +93,7 @@ class Memory(Withdrawing, Judging, Exporting, Forgetting, Meeting, Syncing):
     def subscribe(
         self, callback: Listener, *, entity: str | None = None, predicate: str | None = None, scope: str | None = None
     ) -> Subscription:
-        """Be told when a slot, an entity or a scope believes something else, whoever wrote it.
+        """Be told when a slot, an entity (by any of its names) or a scope believes something else, whoever wrote it.
 
         ``callback`` gets a :class:`~syncmem.results.Notice` on a thread of its own, soon after the write.
         """
@@ -143,6 +145,9 @@ class Memory(Withdrawing, Judging, Exporting, Forgetting, Meeting, Syncing):
         self._vouch()
         return report
 
+    def _other_names(self, slot: Slot) -> tuple[str, ...]:
+        return tuple(name for name in self._replica.catalog.names(slot) if name != slot.entity)
+
     def _latest(self) -> int:
         with self._looking():
             return self._replica.last_transaction
@@ -154,6 +159,6 @@ class Memory(Withdrawing, Judging, Exporting, Forgetting, Meeting, Syncing):
             sql = "SELECT n, touched FROM transactions WHERE n > ? ORDER BY n"
             for number, touched in self._replica.db.execute(sql, (n,)).fetchall():
                 n = number
-                slots = map(self._replica.catalog.known, unpack_own(touched))
-                notices += [Notice(s.scope, s.entity, s.predicate, number) for s in slots if s is not None]
+                slots = filter(None, map(self._replica.catalog.known, unpack_own(touched)))
+                notices += [Notice(*slot[1:], number, self._other_names(slot)) for slot in slots]
         return n, notices

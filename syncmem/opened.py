@@ -16,7 +16,6 @@ from syncmem.environment import Environment
 from syncmem.errors import FileError, InvalidInput
 from syncmem.model.instant import find_zone, parse
 from syncmem.replica import driver
-from syncmem.replica.catalog import Slot
 from syncmem.replica.cipher import file_key
 from syncmem.replica.connection import WAIT_SECONDS, translated
 from syncmem.replica.driver import MEMORY
@@ -121,13 +120,6 @@ class Opened:
     def _now(self) -> int:
         """This device's present: its clock, but never before its own last word."""
         return self._replica.now()
-
-    def _slot(self, scope: str, entity: str, predicate: str) -> Slot | None:
-        known = self._replica.catalog.cached(scope, entity, predicate)
-        if known is not None:
-            return known
-        names = statements.name("entity", entity), statements.name("predicate", predicate)
-        return self._replica.catalog.find(statements.name("scope", scope), *names)
 
     def _words(self, **given: Any) -> statements.Words:
         given["zone"] = self._zone if given.get("zone") is None else given["zone"]

@@ -201,12 +201,14 @@ class ErasureReport:
     """What an erasure did here; the other devices do the same when they hear of it.
 
     Attributes:
+        entities: the names that it reached, those that were one with the entity included.
         events: how many events were erased, for each scope in which the erasure was written.
         erasures: the ids of the events that tell the other devices.
         scrubbed: no trace is left in this replica's files; if not, a program that is reading them holds that up,
             and it is done at a later write, start or ``scrub()``.
     """
 
+    entities: tuple[str, ...]
     events: dict[str, int]
     erasures: tuple[str, ...]
     scrubbed: bool
@@ -221,7 +223,10 @@ class HistoryEntry:
     """One event about a slot.
 
     Attributes:
-        event: its id; ``verb``: remember, affirm, end, deny, retract, withdraw, undo, define, clock_note.
+        event: its id; ``verb``: remember, affirm, end, deny, retract, withdraw, undo, define, same, different,
+            clock_note.
+        entity: of a statement, the entity that it names itself; others may be one with it.
+        value: of a link (same, different), both names.
         status: "live", or what took it back: "undone", "withdrawn", "retracted", "denied", "detached", "unreadable";
             "retracted with" an event that was taken from the same passage, or "unfounded: ..." for a derived claim.
         effect: what its arrival did here, in words.
@@ -231,6 +236,7 @@ class HistoryEntry:
 
     event: str
     verb: str
+    entity: str | None
     value: Any
     form: str | None
     valid_from: datetime | None
@@ -248,6 +254,26 @@ class HistoryEntry:
     effect: str
     names: tuple[str, ...] = ()
     derived_from: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON types."""
+        return as_dict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Aliases:
+    """The names of one entity.
+
+    Attributes:
+        entity: the name under which all of them stand: the least.
+        names: all of them, in order.
+        links: the events that say of one of them that it is, or is not, one with another name; ``value`` holds both
+            names, ``effect`` tells what became of it.
+    """
+
+    entity: str
+    names: tuple[str, ...]
+    links: tuple[HistoryEntry, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON types."""
@@ -325,12 +351,13 @@ class MergeReport:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A slot believes something else now."""
+    """A slot believes something else now; ``aliases`` are the other names of its entity."""
 
     scope: str
     entity: str
     predicate: str
     known: int
+    aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,9 @@ class Subscription:
 
     def wants(self, notice: Notice) -> bool:
         """Whether a notice is about what was subscribed to."""
-        about = (notice.scope, notice.entity, notice.predicate)
-        return all(wanted in (None, found) for wanted, found in zip(self._wanted, about, strict=True))
+        scope, entity, predicate = self._wanted
+        named = entity is None or entity in (notice.entity, *notice.aliases)
+        return named and scope in (None, notice.scope) and predicate in (None, notice.predicate)
 
     def close(self) -> None:
         """Stop the notices; safe to call twice."""

@@ -289,7 +289,7 @@ class Writing(Opened):
         position = self._telling.position(event)
         found = self._replica.fold.record_at(position)
         slot = None if found is None or found[1].role > Role.TEMPORARY else found[0]
-        if slot is None or slot[1:] != (scope, end.entity, end.predicate):
+        if slot is None or slot != self._replica.catalog.find(scope, end.entity, end.predicate):
             raise InvalidInput(f"event {event} is no claim about {end.entity} {end.predicate}; name one of its claims")
 
     def _ref(self, event: str) -> Ref:

@@ -22,10 +22,10 @@ from hypothesis import strategies as st
 from syncmem.model.event import ClockNote, Define, Kind, Ref
 from syncmem.model.instant import FOREVER
 from syncmem.replica import pages
-from syncmem.replica.reading import Placed
+from syncmem.replica.reading import Placed, Reading
 from syncmem.replica.rectangles import Rectangle
 from syncmem.replica.replica import Replica
-from tests import reference, world
+from tests import links, reference, world
 from tests.reference import NONE, Event
 from tests.world import ENTITY, PREDICATE, Writer, instant, payload_of, sorted_keys, ticks
 
@@ -33,6 +33,7 @@ DAY = 86_400_000_000
 TWO_MINUTES = 120_000_000  # short ticks, so that neighbours fall within the tie window of five minutes
 DEFINITIONS = "(definitions)"
 STATEMENTS = ("assert", "affirm", "end", "deny")
+ENTITIES = (ENTITY, "person:abe", "person:bob")  # the least of names that are one is now this one, now another
 ALL = ("assert",) * 10 + ("affirm", "end") * 3 + ("deny", "retract", "undo") * 2 + ("retract_batch",)
 MIXED_TRUST = (1, 2, 3)
 TAKING_BACK = ("assert",) * 6 + ("end", "deny", "retract_batch") + ("retract", "undo") * 3
@@ -185,6 +186,18 @@ TRICKY: dict[str, History] = {
         {"op": "retract_batch", "batch": "p"},
         {"value": "B", "batch": "p"},
     ),
+    "names that were parted stay apart when one of them joins others": _claims(
+        {"value": "A", "entity": ENTITIES[2]},
+        {"op": "different", "one": ENTITIES[0], "other": ENTITIES[2], "trust": 3},
+        {"op": "same", "one": ENTITIES[0], "other": ENTITIES[1], "trust": 2},
+        {"op": "same", "one": ENTITIES[1], "other": ENTITIES[2], "trust": 1},
+    ),
+    "a name of which only a denial was said joins and parts again": _claims(
+        {"value": "A", "hlc": 10, "entity": ENTITIES[0]},
+        {"op": "deny", "value": "A", "hlc": 20, "entity": ENTITIES[2]},
+        {"op": "same", "one": ENTITIES[0], "other": ENTITIES[2]},
+        {"op": "undo", "target": "c1"},
+    ),
     "ends of a state that reach over each other": _claims(
         {"op": "end", "value": "A", "at": 3, "observed_at": 30, "trust": 1},
         {"op": "end", "value": "A", "at": 4, "observed_at": 20, "trust": 3},
@@ -214,13 +227,14 @@ def history(
     cardinalities: Sequence[str] | None = None,
     clock_notes: bool = True,
     named_ends: bool = True,
+    linked: bool = False,
 ) -> History:
-    """A history of a few devices."""
+    """A history of a few devices; ``linked``: of several entities, of which some may be one."""
     devices = "abcd"[: random.randint(1, 4)]
     values = ["A", "B", "C"][: random.randint(1, 3)] + [NONE] * random.choice((0, 0, 1))
     span = random.choice((8, 20, 40))
     *mood, rests = random.choice(MOODS)
-    making = _Making(random, devices, values, span, *mood, named_ends, rests)
+    making = _Making(random, devices, values, span, *mood, named_ends, rests, linked)
     if cardinalities is None:
         cardinalities = random.choice((["single"], ["single"], ["many"], ["many", "single"], ["single", "many"]))
     noted = [device for device in devices if clock_notes and _chance(random, 15)]
@@ -247,6 +261,7 @@ class _Making:
     bounded: int
     named_ends: bool
     rests: int = 0
+    linked: bool = False
     made: list[Event] = field(default_factory=list)
 
     def event(self) -> Event:
@@ -256,6 +271,8 @@ class _Making:
         event: Event = {"id": f"{device}{seq}", "device": device, "seq": seq}
         event["hlc"] = self.span if _chance(random, 40) else self._time()  # late clocks clamp no observation
         event["op"] = random.choice(self.operations)
+        if self.linked and _chance(random, 25):
+            event["op"] = random.choice(("same", "same", "same", "different", "undo"))
         event["trust"] = random.choice(self.trusts)
         if _chance(random, 20):
             event["source"] = random.choice("xy")
@@ -273,6 +290,11 @@ class _Making:
         if operation == "retract_batch":
             event["batch"] = random.choice("pq")
             return
+        if operation in links.LINKS:
+            event["one"], event["other"] = random.sample(ENTITIES, 2)
+            return
+        if self.linked:
+            event["entity"] = random.choice(ENTITIES)
         event["value"] = random.choice(self.values)
         event["mode"] = random.choice(("state", "state", "change")) if operation in ("assert", "end") else "state"
         if _chance(random, 80):
@@ -338,8 +360,8 @@ def _chance(random: Random, percent: int) -> bool:
 
 def one_more(random: Random, history: History, operations: Sequence[str] = STATEMENTS, **settled: Any) -> Event:
     """One more event for a history, of a device of its own."""
-    values, made = ["A", "B", "C", NONE], [*history.events]
-    making = _Making(random, "z", values, 40, operations, MIXED_TRUST, 15, 35, False, made=made)
+    known = [*history.events]
+    making = _Making(random, "z", ["A", "B", "C", NONE], 40, operations, MIXED_TRUST, 15, 35, False, made=known)
     return {**making.event(), "batch": None, **settled}
 
 
@@ -417,21 +439,22 @@ class Said(str):
 
 
 def expected(history: History, held: Held | None = None, entity: str = ENTITY) -> list[Row]:
-    """What the reference believes of a slot once ``held`` has arrived (unsaid: all)."""
+    """What the reference believes of an entity, and of what is one with it, once ``held`` has arrived (unsaid: all)."""
     if held is None:
         held = {name: len(log.events) for name, log in logs_of(history).items()}
     defined = history.cardinalities[: held.get(DEFINITIONS, 0)]
     there = arrived(history, held)
-    others = {e["id"] for e in there if e["op"] in STATEMENTS and e.get("entity", ENTITY) != entity}
-    live = reference.live_events([reference.prepared(_apart(e)) for e in there])
+    names = links.one_with(entity, reference.live_events([reference.prepared(e) for e in there]))
+    others = {e["id"] for e in there if e["op"] in STATEMENTS and e.get("entity", ENTITY) not in names}
+    live = reference.live_events([reference.prepared(_apart(e, names)) for e in there])
     return _in_ticks(rows_of([e for e in live if e["id"] not in others], many=not defined or defined[-1] == "many"))
 
 
-def _apart(event: Event) -> Event:
-    """The event with a value that equals none of another slot."""
-    if event["op"] not in STATEMENTS or event.get("entity", ENTITY) == ENTITY:
+def _apart(event: Event, names: set[str]) -> Event:
+    """The event with a value that equals none of the slot of these names, if it is about another entity."""
+    if event["op"] not in STATEMENTS or event.get("entity", ENTITY) in names:
         return event
-    return {**event, "value": f"{event['entity']}:{event['value']}"}
+    return {**event, "value": f"{event.get('entity')}:{event['value']}"}
 
 
 def arrived(history: History, held: Held) -> list[Event]:
@@ -522,11 +545,11 @@ def observed(replica: Replica, history: History, n: int | None = None, entity: s
     """What the table says that a replica believes of a slot, or believed at its transaction ``n``."""
     then = FOREVER - 1 if n is None else n
     sql = (
-        "SELECT b.lane, b.valid_from, b.valid_to, b.value, b.trust, b.contested, b.source, b.claim FROM beliefs b "
-        "JOIN slots s ON s.id = b.slot WHERE s.scope = 'vault' AND s.entity = ? AND s.predicate = ? "
-        "AND b.known_from <= ? AND b.known_to > ? ORDER BY b.lane, b.valid_from"
+        "SELECT lane, valid_from, valid_to, value, trust, contested, source, claim FROM beliefs "
+        "WHERE slot = ? AND known_from <= ? AND known_to > ? ORDER BY lane, valid_from"
     )
-    found = replica.db.execute(sql, (entity, PREDICATE, then, then)).fetchall()
+    slots = Reading(replica).slots("vault", entity, PREDICATE, n)
+    found = [row for slot in slots for row in replica.db.execute(sql, (slot.id, then, then)).fetchall()]
     return without_covered(rows_by_lane(replica, history, [(row[0], Rectangle(*row[1:])) for row in found]))
 
 

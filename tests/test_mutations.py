@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SEEDS = "0-260"
 SECONDS_MAX = 60
-COPIED_TESTS = ("__init__", "contest", "differential", "evidence", "reference", "strategies", "world")
+COPIED_TESTS = ("__init__", "contest", "differential", "evidence", "links", "reference", "strategies", "world")
 
 
 @dataclass(frozen=True)
@@ -234,6 +234,54 @@ BUGS = (
         "replica/catalog.py",
         "return (before.many, before.equality) != (after.many, after.equality)",
         "return False",
+    ),
+    Bug(
+        "links of less trust count before others",
+        "model/link.py",
+        "for bond in sorted(bonds, reverse=True):",
+        "for bond in sorted(bonds):",
+    ),
+    Bug(
+        "what joins names that are to stay apart joins them",
+        "model/link.py",
+        "elif not joined and other not in groups.apart[one]:",
+        "elif not joined:",
+    ),
+    Bug(
+        "names that were parted are forgotten when one of them joins others",
+        "model/link.py",
+        "for foe in self.apart.pop(less):",
+        "for foe in self.apart.pop(less) and ():",
+    ),
+    Bug(
+        "a link counts that was undone or withdrawn",
+        "replica/aliases.py",
+        "self._logs.event(position) if acts(position) else None",
+        "self._logs.event(position)",
+    ),
+    Bug(
+        "a name stands at any time where it stands now",
+        "replica/aliases.py",
+        "known = FOREVER - 1 if n is None else n",
+        "known = FOREVER - 1",
+    ),
+    Bug(
+        "what was said stays where it was when a link comes or goes",
+        "replica/regrouping.py",
+        "if home == slot:",
+        "if True:",
+    ),
+    Bug(
+        "claims are not judged again by the denials of a name that joins",
+        "replica/regrouping.py",
+        "work.setdefault(slot, Work()).rebuild = True",
+        "work.setdefault(slot, Work())",
+    ),
+    Bug(
+        "what was asserted by then is read from whoever is one now",
+        "replica/reading.py",
+        "seen = (link for link in links if visible(link.position))",
+        "seen = iter(links)",
     ),
     Bug(
         "what was asserted by then includes what was asserted later",

@@ -54,12 +54,13 @@ from syncmem.model.event import (
     readable,
 )
 from syncmem.model.instant import FOREVER, from_datetime
+from syncmem.model.link import Link
 from syncmem.model.moved import Moved
 from syncmem.model.subjects import subjects
 from syncmem.replica.catalog import Slot
 from syncmem.replica.chain import Log
 from syncmem.replica.logs import SEQ_MASK
-from tests import reference
+from tests import links, reference
 from tests.machine import Disk, disk_of, put_back
 from tests.strategies import Row, Said, as_answer, rows_of, without_covered
 
@@ -120,7 +121,7 @@ class Replicas(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp(prefix="syncmem-machine-"))
         self.devices: list[Device] = []
         self.acknowledged: dict[str, Words] = {}  # what each write said; its event's name changes where it is moved
-        self.about: dict[str, set[tuple[str, str]]] = {}  # of a statement: scope, entity; also whom it mentions
+        self.about: dict[str, set[tuple[str, str]]] = {}  # of a statement or a link: scope and entity of what it names
         self.erased: set[tuple[str, str]] = set()  # what an erasure may reach by now, or will when devices meet
         self.held: dict[int, set[str]] = {}  # device -> what it acknowledged and must still hold
         self.unchecked: set[int] = set()
@@ -172,8 +173,8 @@ class Replicas(RuleBasedStateMachine):
         position = memory._telling.position(name)
         self.acknowledged[event] = words_at(memory, position)
         self.held[number].add(event)
-        scope = memory._replica.logs.key_of(position).scope
-        self.about[event] = {(scope, name) for name in subjects(readable(memory._replica.logs.event(position)))}
+        scope, said = memory._replica.logs.key_of(position).scope, readable(memory._replica.logs.event(position))
+        self.about[event] = {(scope, name) for name in subjects(said)}
         return event
 
     def stays(self, event: str) -> bool:
@@ -317,6 +318,19 @@ class Replicas(RuleBasedStateMachine):
     @rule(
         target=others,
         number=DEVICES,
+        names=st.permutations(["ana", "bob", "eva"]),
+        same=st.sampled_from([True, True, False]),
+        scope=SCOPES,
+        trust=TRUSTS,
+        source=SOURCES,
+        batch=BATCHES,
+    )
+    def link(self, number: int, names: list[str], same: bool, **said: Any) -> Any:
+        return self.write(number, lambda m: (m.same if same else m.different)(*names[:2], **said))
+
+    @rule(
+        target=others,
+        number=DEVICES,
         predicate=PREDICATES,
         cardinality=st.sampled_from(["single", "single", "many"]),
         equality=st.sampled_from([None, None, "casefold"]),
@@ -334,13 +348,18 @@ class Replicas(RuleBasedStateMachine):
 
         return self.write(self.holder(number, event), verb)
 
-    @rule(number=DEVICES, entity=ENTITIES, scope=st.sampled_from([None, None, "vault", "work"]))
-    def erase(self, number: int, entity: str, scope: str | None) -> None:
+    @rule(
+        number=DEVICES,
+        entity=ENTITIES,
+        scope=st.sampled_from([None, None, "vault", "work"]),
+        aliases=st.sampled_from([True, False]),
+    )
+    def erase(self, number: int, entity: str, scope: str | None, aliases: bool) -> None:
         memory = self.device(number)[1].memory
-        report = memory.erase(entity, scope=scope)
-        assert report.scrubbed
-        self.erased |= {(name, entity) for name in report.events}
-        for name in report.events:
+        report = memory.erase(entity, scope=scope, aliases=aliases)
+        assert report.scrubbed and (aliases or report.entities == (entity,))
+        self.erased |= {(name, each) for name in report.events for each in report.entities}
+        for name in report.events if aliases or scope is None else ():  # else it may be one with another by other links
             assert memory.beliefs(entity, scope=name) == []
             assert entity not in memory.entities(scope=name)
 
@@ -620,16 +639,33 @@ def assert_as_the_reference(memory: Memory) -> None:
     """What is believed of every slot is what the reference makes of the events that are held."""
     told = {scope: told_in(memory, scope) for scope in ("vault", "work", "device")}
     rows = memory._replica.db.execute("SELECT id, scope, entity, predicate FROM slots").fetchall()
+    stands = {scope: standing_in(told, scope) for scope in told}
     for slot in (Slot(*row) for row in rows):
         defined = definition_of(told, slot)
         same = str.casefold if defined.get("equality") == "casefold" else str
-        live = reference.live_events([reference.prepared(_apart(e, slot, same)) for e in told[slot.scope]])
+        placed = [e | {"slot": home(e["slot"], stands)} if "slot" in e else e for e in told[slot.scope]]
+        live = reference.live_events([reference.prepared(_apart(e, slot, same)) for e in placed])
         ours = [e for e in live if e.get("slot") == slot[1:]]
         wanted = rows_of(ours, many=defined.get("cardinality") != "single")
         assert believed(memory, slot, same) == wanted, slot
+        if stands[slot.scope].get(slot.entity, slot.entity) != slot.entity:
+            assert wanted == [], slot
+            continue
         timeline = memory.timeline(slot.entity, slot.predicate, scope=slot.scope)
         shown = [[_start(b.valid_from), _end(b.valid_to), same("(none)" if b.is_none else b.value)] for b in timeline]
         assert sorted(shown) == sorted(row[:3] for row in as_answer(wanted)), slot
+
+
+def standing_in(told: dict[str, list[reference.Event]], scope: str) -> dict[str, str]:
+    """The names under which entities stand in a scope."""
+    acting = [reference.live_events(list(map(reference.prepared, told[each]))) for each in sorted({scope, "vault"})]
+    return links.standing([event for events in acting for event in events])
+
+
+def home(slot: tuple[str, str, str], stands: dict[str, dict[str, str]]) -> tuple[str, str, str]:
+    """The slot in which what was said about one counts."""
+    scope, entity, predicate = slot
+    return scope, stands[scope].get(entity, entity), predicate
 
 
 def _start(when: datetime | None) -> int:
@@ -787,6 +823,8 @@ _OPERATIONS = {
     Kind.FRONTIER: "frontier",
     Kind.ERASE: "erase",
     Kind.MOVED: "moved",
+    Kind.SAME: "same",
+    Kind.DIFFERENT: "different",
 }
 
 
@@ -813,6 +851,8 @@ def _event(log: Log, seq: int, event: Event, moved: MovedBranches) -> reference.
         result["targets"] = [moved.named(ref) for ref in payload.refs]
     elif isinstance(payload, Define):
         result |= {"predicate": payload.predicate, "settings": payload.settings}
+    elif isinstance(payload, Link):
+        result |= {"one": payload.one, "other": payload.other}
     elif isinstance(payload, ClockNote):
         result |= {"log": payload.log, "first": payload.first, "last": payload.last, "offset": payload.offset}
     else:

@@ -35,6 +35,7 @@ from syncmem.model.event import (
 )
 from syncmem.model.frame import Frame, fitting
 from syncmem.model.instant import FOREVER
+from syncmem.model.link import Link
 from syncmem.replica.replica import Replica
 from syncmem.seal.keys import public_key, sign
 
@@ -140,6 +141,8 @@ def payload_of(e: dict[str, Any], refs: dict[str, Ref]) -> tuple[Kind, Payload]:
         return Kind.RETRACT, Retract([target], trust, *kind_id, batch, None)
     if e["op"] == "retract_batch":
         return Kind.WITHDRAW, Withdraw(e["batch"], trust, *kind_id, None)
+    if e["op"] in ("same", "different"):
+        return Kind[e["op"].upper()], Link(e["one"], e["other"], trust, *kind_id, batch, None)
     if e["op"] == "undo":
         return Kind.UNDO, Undo([target], trust, *kind_id, None)
     kind = {"assert": Kind.CLAIM, "affirm": Kind.AFFIRM, "end": Kind.END, "deny": Kind.DENY}[e["op"]]

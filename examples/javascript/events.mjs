@@ -5,7 +5,7 @@ import {
 
 export const LATEST = 253402300799999999n, EARLIEST = -62135596800000000n;
 export const CLAIM = 1n, AFFIRM = 2n, END = 3n, DENY = 4n, RETRACT = 5n, WITHDRAW = 6n, UNDO = 7n, DEFINE = 8n,
-  CLOCK_NOTE = 9n, FRONTIER = 10n, ERASE = 11n, MOVED = 12n;
+  CLOCK_NOTE = 9n, FRONTIER = 10n, ERASE = 11n, MOVED = 12n, SAME = 13n, DIFFERENT = 14n;
 export const HEAD_0 = Buffer.alloc(32);
 
 export const logId = (device, incarnation, scope) =>
@@ -85,7 +85,9 @@ const statement = {
   entity: name, predicate: name, value, form: (v) => isInt(v), observedAt: nil(time), start: nil(time),
   latestStart: nil(time), stop: nil(time), then: (v) => isInt(v), trust, ...source, batch, refs: nil(list(ref)), extra,
 };
+const link = { one: name, other: name, trust, ...source, batch, extra };
 const kinds = new Map([
+  [SAME, link], [DIFFERENT, link],
   [CLAIM, statement], [AFFIRM, statement], [END, statement], [DENY, statement],
   [RETRACT, { refs: list(ref), trust, ...source, batch, extra }],
   [WITHDRAW, { batch: isText, trust, ...source, extra }],

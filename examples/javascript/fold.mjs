@@ -1,6 +1,8 @@
 // How events become beliefs: beliefs.md, section by section, over all events at once.
 import { bigEndian, compare, greatest, hex, isInt, pack, sha256, unpack } from "./canonical.mjs";
-import { AFFIRM, CLAIM, CLOCK_NOTE, DEFINE, DENY, EARLIEST, END, LATEST, RETRACT, UNDO, WITHDRAW } from "./events.mjs";
+import {
+  AFFIRM, CLAIM, CLOCK_NOTE, DEFINE, DENY, DIFFERENT, EARLIEST, END, LATEST, RETRACT, SAME, UNDO, WITHDRAW,
+} from "./events.mjs";
 import { passageOf, unfounded } from "./evidence.mjs";
 import { keyOf } from "./values.mjs";
 
@@ -8,7 +10,7 @@ export const FOREVER = 2n ** 62n;
 const FIVE_MINUTES = 300_000_000n, NONE = pack(null);
 
 const isClaim = ({ kind }) => kind === CLAIM || kind === AFFIRM;
-const isStatement = ({ kind }) => kind <= DENY;
+const isStatement = ({ kind }) => kind <= DENY, isLink = ({ kind }) => kind === SAME || kind === DIFFERENT;
 const less = (a, b) => compare(a, b) < 0;
 const max = (a, b) => (a > b ? a : b), min = (a, b) => (a < b ? a : b);
 function groupBy(list, nameOf) {
@@ -35,7 +37,9 @@ export function fold(replica) {
   const clock = once(clocks(replica, events, life));
   const settings = definitions(events, life, clock);
   const statements = events.filter(isStatement);
-  const slots = groupBy(statements, ({ log, fields }) => JSON.stringify([log.scope, fields.entity, fields.predicate]));
+  const standing = names(events, life, clock);
+  const slots = groupBy(statements, ({ log, fields: { entity, predicate } }) =>
+    JSON.stringify([log.scope, standing(log.scope)(entity), predicate]));
   // An end may name a claim of another slot, so all are known that are live before any slot is folded.
   const said = [...slots].map(([name, statements]) => {
     const [scope, entity, predicate] = JSON.parse(name), like = settings(scope, predicate);
@@ -92,7 +96,7 @@ function liveness(replica, events) {
   const withdrawals = groupBy(events.filter(({ kind }) => kind === WITHDRAW),
     ({ log, fields }) => JSON.stringify([log.scope, fields.batch]));
   const withdrawalsOf = (event) => {
-    const member = isStatement(event) || event.kind === RETRACT || event.kind === DEFINE;
+    const member = isStatement(event) || isLink(event) || event.kind === RETRACT || event.kind === DEFINE;
     const name = JSON.stringify([event.log.scope, event.fields.batch]);
     return member && event.fields.batch !== null ? withdrawals.get(name) ?? [] : [];
   };
@@ -133,6 +137,28 @@ function definitions(events, life, clock) {
     const settings = (standing(scope, predicate) ?? standing("vault", predicate))?.fields.settings;
     return { single: settings?.get("cardinality") === "single", equality: settings?.get("equality") };
   };
+}
+
+/** Of each scope, under which name an entity stands there. */
+function names(events, life, clock) {
+  const links = events.filter((event) => isLink(event) && life.acts(event))
+    .map((event) => ({ event, order: [event.fields.trust, clock(event), event.log.id, event.place] }))
+    .sort((a, b) => compare(b.order, a.order)).map(({ event }) => event);
+  return once((scope) => {
+    const groups = new Map(), apart = [];
+    const of = (name) => groups.get(name) ?? new Set([name]);
+    for (const { kind, log, fields: { one, other } } of links) {
+      if (log.scope !== scope && log.scope !== "vault") continue;
+      const joined = of(one).has(other), parted = apart.some(([a, b]) =>
+        (of(one).has(a) && of(other).has(b)) || (of(one).has(b) && of(other).has(a)));
+      if (kind === DIFFERENT && !joined) apart.push([one, other]);
+      if (kind === SAME && !joined && !parted) {
+        const group = new Set([...of(one), ...of(other)]);
+        for (const name of group) groups.set(name, group);
+      }
+    }
+    return (name) => [...of(name)].reduce((least, each) => (compare(each, least) < 0 ? each : least));
+  });
 }
 
 // --- Section 5: what a statement says.

@@ -4,7 +4,7 @@ import {
   CONTAINERS_MAX, EVENT_MAX, Fault, PLACE_MAX, ascends, ascii, compare, hex, hmac, isArray, isBytes, isInt,
   isText, malformed, must, pack, pieces, sha256, signed, unpack,
 } from "./canonical.mjs";
-import { DENY, ERASE, FRONTIER, HEAD_0, hashed, logId, nextHead, readPayload, saltOf } from "./events.mjs";
+import { DENY, DIFFERENT, ERASE, FRONTIER, HEAD_0, SAME, hashed, logId, nextHead, readPayload, saltOf } from "./events.mjs";
 
 const BODY_MAX = 192 * 1024;
 const FIELD_DEPTH = 21; // a field of 15 levels, in an entry of a column of a group of the groups of the body
@@ -202,7 +202,7 @@ export class Replica {
     return this.cuts.has(log.name) && place > this.cuts.get(log.name);
   }
 
-  /** Of statements that are not admitted the header hash is kept and nothing more. */
+  /** Of statements and links that are not admitted the header hash is kept and nothing more. */
   erase() {
     const acting = [...this.events()].filter((entry) => entry.kind === ERASE && entry.fields && !this.behindCut(entry));
     for (const erasing of acting) {
@@ -211,8 +211,10 @@ export class Replica {
       const names = new Set(erasing.fields.names.map(hex));
       for (const entry of this.events()) {
         const { place, log, kind, fields } = entry;
-        if (!fields || kind > DENY || log.scope !== scope || sawErased(log, place, erasing)) continue;
-        const mentions = fields.extra?.get("mentions"), about = [fields.entity, ...(isArray(mentions) ? mentions : [])];
+        const link = kind === SAME || kind === DIFFERENT;
+        if (!fields || !(kind <= DENY || link) || log.scope !== scope || sawErased(log, place, erasing)) continue;
+        const mentions = fields.extra?.get("mentions");
+        const about = link ? [fields.one, fields.other] : [fields.entity, ...(isArray(mentions) ? mentions : [])];
         if (about.some((entity) => isText(entity) && names.has(hex(nameOf(key, entity)))))
           Object.assign(entry, { kind: undefined, clock: undefined, payload: undefined, fields: null });
       }

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from syncmem.cli import asked, care, conformance, demo, read, relay, shell, sync, write
+from syncmem.cli import asked, care, conformance, demo, names, read, relay, shell, sync, write
 from syncmem.cli.session import EXIT_CODES, shared_options
 from syncmem.cli.session import report as report_error
 from syncmem.errors import SyncmemError
@@ -19,6 +19,7 @@ SECTIONS: Final[tuple[tuple[str, Sequence[click.Command]], ...]] = (
         "Write",
         (write.remember, write.end, write.deny, write.correct, write.retract, write.undo, write.define),
     ),
+    ("Names", (names.same, names.different, names.aliases)),
     ("Many at once", (write.apply_lines, write.withdraw, write.erase)),
     (
         "Read",

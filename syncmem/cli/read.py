@@ -142,14 +142,15 @@ def _lines(session: Session, beliefs: Sequence[Belief], show_slot: bool) -> str:
 
 
 def _explained(session: Session, found: Explanation) -> str:
-    from syncmem.cli.words import entry_text, escaped
+    from syncmem.cli.words import entry_text, escaped, several_names
 
-    zone = session.display_zone
+    zone, lost, gone = session.display_zone, (e for e, _ in found.lost), (e for e, _ in found.taken_back)
+    named = several_names([*([found.winner] if found.winner else []), *found.supports, *lost, *gone])
     parts = [escaped(found.text)]
-    parts += [f"\nwins:\n  {entry_text(found.winner, zone)}"] if found.winner else []
+    parts += [f"\nwins:\n  {entry_text(found.winner, zone, named=named)}"] if found.winner else []
     parts += ["\nsays the same:"] * bool(found.supports)
-    parts += [f"  {entry_text(entry, zone)}" for entry in found.supports]
+    parts += [f"  {entry_text(entry, zone, named=named)}" for entry in found.supports]
     for title, entries in (("does not hold:", found.lost), ("taken back:", found.taken_back)):
         parts += [f"\n{title}"] * bool(entries)
-        parts += [f"  {entry_text(entry, zone)}\n    {escaped(reason)}" for entry, reason in entries]
+        parts += [f"  {entry_text(entry, zone, named=named)}\n    {escaped(reason)}" for entry, reason in entries]
     return "\n".join(parts)

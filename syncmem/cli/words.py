@@ -123,9 +123,10 @@ def receipt_text(receipt: Receipt, zone: tzinfo) -> str:
     return "\n".join(lines)
 
 
-def entry_text(entry: HistoryEntry, zone: tzinfo) -> str:
-    """One event in two lines: what was said, and where it stands."""
+def entry_text(entry: HistoryEntry, zone: tzinfo, *, named: bool = False) -> str:
+    """One event in two lines: what was said (``named``: of whom), and where it stands."""
     said = [moment_text(entry.asserted_at, zone), entry.verb]
+    said += [escaped(entry.entity)] if named and entry.entity is not None else []
     said += [value_text(entry.value)] if entry.value is not None else []
     said += [period_text(entry.valid_from, entry.valid_to, zone)] if entry.form else []
     said += [f"of {_some(entry.names)}"] if entry.names else []
@@ -140,6 +141,11 @@ def entry_text(entry: HistoryEntry, zone: tzinfo) -> str:
     return f"{_joined(said)}\n    {_joined(stands)}"
 
 
+def several_names(entries: Iterable[HistoryEntry]) -> bool:
+    """Whether statements are about several names, which are one."""
+    return len({entry.entity for entry in entries} - {None}) > 1
+
+
 def _some(names: Sequence[str]) -> str:
     """The first names: one event may name a thousand others."""
     more = len(names) - NAMES_SHOWN
@@ -148,9 +154,9 @@ def _some(names: Sequence[str]) -> str:
 
 def history_text(entries: Sequence[HistoryEntry], zone: tzinfo) -> str:
     """Events in order of arrival, and after those that arrived together what they did."""
-    lines = []
+    lines, named = [], several_names(entries)
     for entry, following in zip_longest(entries, entries[1:]):
-        lines.append(entry_text(entry, zone))
+        lines.append(entry_text(entry, zone, named=named))
         if following is None or following.known != entry.known:
             lines += [f"    => {escaped(entry.effect)}"] if entry.effect else []
     return "\n".join(lines)

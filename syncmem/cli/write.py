@@ -53,7 +53,7 @@ def remember(
     value = taken_value(options)
     with session.memory() as memory:
         receipt = memory.remember(entity, predicate, value, **keywords(options))
-    _show(session, receipt)
+    show_receipt(session, receipt)
     if strict and receipt.decision == "CONTESTED":
         ctx.exit(NOTABLE)
 
@@ -88,7 +88,7 @@ def end(session: Session, entity: str, predicate: str, **options: Any) -> None:
     value = taken_value(options)
     with session.memory() as memory:
         receipt = memory.end(entity, predicate, value, **keywords(options))
-    _show(session, receipt)
+    show_receipt(session, receipt)
 
 
 @verb("deny")
@@ -100,7 +100,7 @@ def deny(session: Session, entity: str, predicate: str, **options: Any) -> None:
     value = taken_value(options)
     with session.memory() as memory:
         receipt = memory.deny(entity, predicate, value, **keywords(options))
-    _show(session, receipt)
+    show_receipt(session, receipt)
 
 
 @verb("correct")
@@ -113,7 +113,7 @@ def correct(session: Session, event: str, **options: Any) -> None:
     value = taken_value(options)
     with session.memory() as memory:
         receipt = memory.correct(event, value, **keywords(options))
-    _show(session, receipt)
+    show_receipt(session, receipt)
 
 
 @verb("retract")
@@ -127,7 +127,7 @@ def retract(session: Session, events: tuple[str, ...], **options: Any) -> None:
         raise click.UsageError("Give one or more EVENT ids, or --batch ID.")
     with session.memory() as memory:
         receipt = memory.retract(*events, **keywords(options))
-    _show(session, receipt)
+    show_receipt(session, receipt)
 
 
 @verb("undo")
@@ -137,7 +137,7 @@ def undo(session: Session, events: tuple[str, ...], **options: Any) -> None:
     """Take back EVENTs of any kind, also a retraction, an end or an undo."""
     with session.memory() as memory:
         receipt = memory.undo(*events, **keywords(options))
-    _show(session, receipt)
+    show_receipt(session, receipt)
 
 
 @verb("withdraw")
@@ -191,6 +191,7 @@ def _withdrawn_text(receipt: Withdrawal) -> str:
 
 @verb("erase")
 @entity_argument
+@click.option("--aliases/--no-aliases", default=None, help="All names that are one with it, too.  [default: yes]")
 @click.option("--scope", metavar="NAME", help="Only there.  [default: every scope]")
 @click.option("--reason", metavar="TEXT", help="Kept with the erasure; must not name ENTITY.")
 @click.option("--trust", type=Trust(), metavar="TIER|0..100")
@@ -198,7 +199,10 @@ def _withdrawn_text(receipt: Withdrawal) -> str:
 def erase(session: Session, entity: str, yes: bool, **options: Any) -> None:
     """Make forget everything about ENTITY, on every device. Nothing brings it back."""
     if not yes:
-        click.confirm(f"Erase everything about {entity!r}, on every device, for good?", abort=True, err=True)
+        with session.memory() as memory:
+            names = [entity] if options["aliases"] is False else memory.aliases(entity).names
+        meant = ", ".join(map(repr, names))
+        click.confirm(f"Erase everything about {meant}, on every device, for good?", abort=True, err=True)
     with session.memory() as memory:
         report = memory.erase(entity, **keywords(options))
     session.show(report.to_dict(), lambda: _erased_text(report))
@@ -207,7 +211,8 @@ def erase(session: Session, entity: str, yes: bool, **options: Any) -> None:
 def _erased_text(report: ErasureReport) -> str:
     from syncmem.cli.words import counted, escaped
 
-    lines = [f"{counted(count, 'event')} erased in scope {escaped(scope)}." for scope, count in report.events.items()]
+    lines = [f"Erased {', '.join(map(escaped, report.entities))}."] if len(report.entities) > 1 else []
+    lines += [f"{counted(count, 'event')} erased in scope {escaped(scope)}." for scope, count in report.events.items()]
     if not report.scrubbed:
         lines.append("A program that reads the file holds up the removal of the last traces; later: syncmem scrub")
     return "\n".join(lines)
@@ -247,7 +252,7 @@ def define(session: Session, predicate: str | None, pack: str | None, **options:
         raise click.UsageError("Give --single (one value at a time) or --many (several at once).")
     with session.memory() as memory:
         receipt = memory.define(predicate, **keywords(options))
-    _show(session, receipt)
+    show_receipt(session, receipt)
 
 
 def _define_pack(session: Session, pack: str, options: dict[str, Any]) -> None:
@@ -263,7 +268,8 @@ def _define_pack(session: Session, pack: str, options: dict[str, Any]) -> None:
     session.show(report.to_dict(), lambda: escaped(defined) + kept)
 
 
-def _show(session: Session, receipt: Receipt) -> None:
+def show_receipt(session: Session, receipt: Receipt) -> None:
+    """Print what a write did."""
     from syncmem.cli.words import receipt_text
 
     session.show(receipt.to_dict(), lambda: receipt_text(receipt, session.display_zone))

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any, Final
 from syncmem.errors import InvalidInput, NotFound
 from syncmem.judging.consolidating import refile
 from syncmem.judging.deciding import decide, same
-from syncmem.judging.names import normal
 from syncmem.judging.questions import Answer, Question, in_doubt_about, questions
 from syncmem.judging.writing import write
+from syncmem.model.names import normal
 from syncmem.results import Receipt, Source
 from syncmem.statements import TRUST_TIERS
 

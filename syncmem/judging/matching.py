@@ -24,7 +24,7 @@ from typing import Protocol
 
 from syncmem.judging.candidate import Candidate
 from syncmem.judging.extracting import Ask
-from syncmem.judging.names import normal
+from syncmem.model.names import meant, normal
 from syncmem.model.predicate import Predicate
 
 
@@ -51,14 +51,10 @@ def by_names(candidate: Candidate, defined: Mapping[str, Predicate]) -> Match:
     >>> by_names(Candidate("ana", "Shoe size", 38), defined)
     Match(predicate='shoe_size', proposals=())
     """
-    if candidate.predicate in defined:
-        return Match(candidate.predicate)
-    called = normal(candidate.predicate)
-    named = [name for name in sorted(defined) if normal(name) == called]
-    found = named or [name for name, each in sorted(defined.items()) if called in map(normal, each.aliases)]
+    found = meant(candidate.predicate, defined)
     if len(found) == 1:
         return Match(found[0])
-    return Match(called.replace(" ", "_") or candidate.predicate, tuple(found))
+    return Match(normal(candidate.predicate).replace(" ", "_") or candidate.predicate, tuple(found))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from syncmem.environment import Disk
 from syncmem.errors import FileError, InvalidInput
-from syncmem.judging.names import normal
+from syncmem.model.names import normal
 from syncmem.results import as_dict
 
 SHIPPED: Final = ("personal",)

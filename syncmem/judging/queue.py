@@ -9,6 +9,7 @@ in which candidates are judged later decides nothing.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from syncmem.errors import InvalidInput
@@ -68,10 +69,12 @@ class Queue:
         """One that still waits."""
         return self._one("doubt IS NULL AND id = ?", number)
 
-    def about(self, scope: str, entity: str, last: int) -> list[Entry]:
-        """Those that wait about an entity, up to one of them."""
-        sql = f"{_SELECT} doubt IS NULL AND id <= ? AND scope = ? AND json_extract(subjects, '$[0]') = ? ORDER BY id"
-        return [_entry(row) for row in self._db.execute(sql, (last, scope, entity)).fetchall()]
+    def about(self, scope: str, names: Sequence[str], last: int) -> list[Entry]:
+        """Those that wait about an entity of these names, up to one of them."""
+        named = "json_extract(subjects, '$[0]') IN (SELECT value FROM json_each(?))"
+        sql = f"{_SELECT} doubt IS NULL AND id <= ? AND scope = ? AND {named} ORDER BY id"
+        rows = self._db.execute(sql, (last, scope, json.dumps(names, ensure_ascii=False))).fetchall()
+        return [_entry(row) for row in rows]
 
     def in_doubt(self) -> list[Entry]:
         """Those that were judged and are in doubt."""

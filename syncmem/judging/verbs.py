@@ -156,7 +156,8 @@ class Judging(TakingBack, Asking):
         defined = self._defined(candidate.scope)
         predicate = by_names(candidate, defined).predicate
         with self._looking():
-            found = self._queue().about(candidate.scope, candidate.entity, last)
+            names = self._replica.aliases.names(candidate.scope, candidate.entity)
+            found = self._queue().about(candidate.scope, names, last)
         return [entry for entry in found if by_names(entry.candidate, defined).predicate == predicate]
 
     def _defined(self, scope: str) -> dict[str, Predicate]:

@@ -24,6 +24,7 @@ from syncmem.model.frontier import HEAD_BYTES as HEAD_BYTES
 from syncmem.model.frontier import Frontier as Frontier
 from syncmem.model.frontier import check_frontier
 from syncmem.model.instant import EARLIEST, LATEST
+from syncmem.model.link import Link, check_link
 from syncmem.model.moved import Moved, check_moved
 from syncmem.model.value import TEXT_BYTES_MAX
 from syncmem.model.value import decode as value_of_bytes
@@ -52,9 +53,12 @@ class Kind(IntEnum):
     FRONTIER = 10
     ERASE = 11
     MOVED = 12
+    SAME = 13  # two names are one entity
+    DIFFERENT = 14
 
 
 STATEMENTS: Final = frozenset({Kind.CLAIM, Kind.AFFIRM, Kind.END, Kind.DENY})
+LINKS: Final = frozenset({Kind.SAME, Kind.DIFFERENT})
 
 
 class Form(IntEnum):
@@ -170,7 +174,7 @@ class Erase(NamedTuple):
     extra: dict[str, Any] | None
 
 
-Payload = Statement | Retract | Withdraw | Undo | Define | ClockNote | Frontier | Erase | Moved
+Payload = Statement | Retract | Withdraw | Undo | Define | ClockNote | Frontier | Erase | Moved | Link
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +315,8 @@ def _check_ranges(payload: Payload) -> None:
             _check_value(value)
     elif isinstance(payload, Define):
         _check_value(payload.settings)
+    elif isinstance(payload, Link):
+        check_link(payload)
     elif isinstance(payload, ClockNote):
         placed = all(0 <= place <= SEQ_MAX for place in (payload.first, payload.last))
         if len(payload.log) != ID_BYTES or not placed or abs(payload.offset) > LATEST:
@@ -372,6 +378,7 @@ _SHAPES: Final[dict[int, tuple[type[Any], _Check]]] = {
     Kind.CLOCK_NOTE: _shape(ClockNote, _BYTES, _INT, _INT, _INT, *_SAID, _OPTIONAL_MAP),
     Kind.FRONTIER: _shape(Frontier, _INT, _INT, _LIST, _OPTIONAL_MAP),
     Kind.ERASE: _shape(Erase, _LIST, _OPTIONAL_BYTES, *_SAID, _OPTIONAL_MAP),
+    **dict.fromkeys((int(kind) for kind in LINKS), _shape(Link, _TEXT, _TEXT, *_SAID, _OPTIONAL_TEXT, _OPTIONAL_MAP)),
     Kind.MOVED: _shape(Moved, _BYTES, _INT, _BYTES, _BYTES, _LIST, _OPTIONAL_MAP),
 }
 

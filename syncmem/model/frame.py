@@ -11,6 +11,7 @@ from syncmem.model.salt import BLOCK_EVENTS, Cover
 
 Stored = Event | Erased
 
+VAULT: Final = "vault"  # the scope that every device of a person holds
 DEVICE_SCOPE: Final = "device"  # claims that never leave the device
 FRAME_PAYLOAD_MAX: Final = 64 * 1024  # of the payloads of a frame together, unless it is one event
 

@@ -1,7 +1,7 @@
 """Subjects: the entities that an event is about, and the names under which erasures speak of them.
 
 Rules: a name is a keyed hash, so it can be recognised by who knows the entity and the key, and tells
-others nothing; an event is about the entity of its statement and about all that it mentions.
+others nothing; a statement is about its entity and about all that it mentions, a link about both its names.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ import hmac
 from typing import Final
 
 from syncmem import labels
-from syncmem.model.event import Payload, Statement
+from syncmem.model.event import LINKS, STATEMENTS, Payload, Statement
+from syncmem.model.link import Link
 
 NAME_BYTES: Final = 16
+ABOUT_ENTITIES: Final = STATEMENTS | LINKS  # the kinds of events that an erasure reaches
 MENTIONS: Final = "mentions"  # in ``extra``: the other entities that a statement speaks of
 
 
@@ -29,6 +31,8 @@ def mentioned(said: Statement) -> list[str]:
 
 def subjects(payload: Payload | None) -> list[str]:
     """All entities that an event is about."""
+    if isinstance(payload, Link):
+        return list(dict.fromkeys((payload.one, payload.other)))
     return [payload.entity, *mentioned(payload)] if isinstance(payload, Statement) else []
 
 

@@ -1,7 +1,8 @@
 """The catalog: numbers for slots and sources, and the predicate definitions that stand.
 
-Rule: what is numbered here never changes its meaning, so numbers are cached; definitions are looked up
-in a slot's own scope first and in the scope "vault", which every device holds, second.
+Rules: what is numbered here never changes its meaning, so numbers are cached; definitions are looked up
+in a slot's own scope first and in the scope "vault", which every device holds, second.  Whoever looks for the slot
+of an entity gets that of the name under which the entity stands: here, and nowhere else, names become one.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from syncmem.model import predicate
+from syncmem.model.frame import VAULT as VAULT
 from syncmem.model.predicate import UNDECLARED, Predicate
+from syncmem.replica.aliases import Aliases
 from syncmem.replica.connection import Database
 from syncmem.results import Source
 
-VAULT: Final = "vault"  # the scope that every device of a person holds
 _SLOTS_CACHED_MAX: Final = 50_000
 _UNUSED: Final = "DELETE FROM sources WHERE id = ? AND uses <= 0"
 
@@ -31,13 +33,14 @@ class Slot(NamedTuple):
 class Catalog:
     """Reads and writes the tables ``slots``, ``sources`` and ``predicates``."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, aliases: Aliases) -> None:
         self._db = database
+        self.aliases = aliases
         self.forget()
 
     def forget(self) -> None:
         """Drop all caches: another process wrote, or a transaction was rolled back."""
-        self._slots: dict[tuple[str, str, str], Slot] = {}
+        self.forget_slots()
         self._sources: dict[tuple[str | None, str | None], int] = {(None, None): 0}
         self._source_of: dict[int, Source] = {0: Source()}
         rows = self._db.execute("SELECT predicate, scope, settings FROM predicates")
@@ -45,30 +48,49 @@ class Catalog:
 
     # -- slots --------------------------------------------------------------------------------------
 
+    def forget_slots(self) -> None:
+        """Look slots up anew: entities stand under other names."""
+        self._slots: dict[tuple[str, str, str], Slot] = {}
+
     def find(self, scope: str, entity: str, predicate: str) -> Slot | None:
-        """The slot, or None where nothing was ever said about it."""
+        """The slot in which an entity's statements are, or None where nothing was ever said about it."""
         key = (scope, entity, predicate)
         slot = self._slots.get(key)
         if slot is None:
-            sql = "SELECT id FROM slots WHERE entity = ? AND predicate = ? AND scope = ?"
-            row = self._db.execute(sql, (entity, predicate, scope)).fetchone()
-            if row is None:
-                return None
-            slot = self._remember(Slot(row[0], *key))
+            slot = self.named(scope, self.aliases.standing(scope, entity), predicate)
+            if slot is not None:
+                self._remember(key, slot)
         return slot
+
+    def named(self, scope: str, entity: str, predicate: str) -> Slot | None:
+        """The slot of this very name, whoever stands under it."""
+        sql = "SELECT id FROM slots WHERE entity = ? AND predicate = ? AND scope = ?"
+        row = self._db.execute(sql, (entity, predicate, scope)).fetchone()
+        return None if row is None else Slot(row[0], scope, entity, predicate)
+
+    def names(self, slot: Slot) -> list[str]:
+        """The entities whose statements are in a slot."""
+        return self.aliases.names(slot.scope, slot.entity)
 
     def cached(self, scope: str, entity: str, predicate: str) -> Slot | None:
         """The slot, if it was looked up before under these very names."""
         return self._slots.get((scope, entity, predicate))
 
     def ensure(self, scope: str, entity: str, predicate: str) -> Slot:
-        """The slot, made if it is new."""
+        """As :meth:`find`; the slot is made if it is new."""
         slot = self.find(scope, entity, predicate)
         if slot is None:
-            sql = "INSERT INTO slots (scope, entity, predicate) VALUES (?, ?, ?)"
-            cursor = self._db.execute(sql, (scope, entity, predicate))
-            slot = self._remember(Slot(int(cursor.lastrowid), scope, entity, predicate))
+            slot = self.make(scope, self.aliases.standing(scope, entity), predicate)
+            self._remember((scope, entity, predicate), slot)
         return slot
+
+    def make(self, *names: str) -> Slot:
+        """The slot of this very name (scope, entity, predicate), made if it is new."""
+        found = self.named(*names)
+        if found is None:
+            cursor = self._db.execute("INSERT INTO slots (scope, entity, predicate) VALUES (?, ?, ?)", names)
+            found = Slot(int(cursor.lastrowid), *names)
+        return found
 
     def known(self, number: int) -> Slot | None:
         """The slot of a number, or None once it was erased."""
@@ -78,21 +100,21 @@ class Catalog:
     def drop(self, slot: Slot) -> None:
         """Forget a slot of which nothing is left; its number is never used again."""
         self._db.execute("DELETE FROM slots WHERE id = ?", (slot.id,))
-        self._slots.pop(slot[1:], None)
+        self.forget_slots()
 
     def slots_of(self, predicate: str) -> list[Slot]:
         sql = "SELECT id, scope, entity, predicate FROM slots WHERE predicate = ? ORDER BY id"
         return [Slot(*row) for row in self._db.execute(sql, (predicate,))]
 
-    def slots_about(self, scope: str, entity: str) -> list[Slot]:
+    def slots_named(self, scope: str, entity: str) -> list[Slot]:
+        """The slots of this very name, whoever stands under it."""
         sql = "SELECT id, scope, entity, predicate FROM slots WHERE entity = ? AND scope = ? ORDER BY predicate"
         return [Slot(*row) for row in self._db.execute(sql, (entity, scope))]
 
-    def _remember(self, slot: Slot) -> Slot:
+    def _remember(self, asked: tuple[str, str, str], slot: Slot) -> None:
         if len(self._slots) >= _SLOTS_CACHED_MAX:
             self._slots.clear()
-        self._slots[slot[1:]] = slot
-        return slot
+        self._slots[asked] = slot
 
     # -- sources ------------------------------------------------------------------------------------
 

@@ -3,29 +3,36 @@
 Rules: of an erased event the header hash stays in its log, with its place and its arrival; payload, salt
 and every derived row go, for all known times, and what waits to be judged about the entity goes with them.  A
 slot of which statements are left (they only mentioned the entity, or their authors had seen the erasure) is told
-anew from the first erased one on; so is a slot in which an erased statement took another one back.  Nothing that
-acts on events is ever erased, only statements.
+anew from the first erased one on; so is a slot in which an erased statement took another one back.  A link goes with
+each of the names that it says are one, and the statements of the others are told anew under their own names.  Nothing
+that acts on events is ever erased, only statements and links.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
 from syncmem.model.event import Event, Kind, Statement, readable
 from syncmem.model.evidence import passage_of
+from syncmem.model.link import Link
 from syncmem.model.subjects import mentioned, subject_name
-from syncmem.replica.catalog import Catalog, Slot
+from syncmem.replica.aliases import Aliases, Name
+from syncmem.replica.arriving import Arrival
+from syncmem.replica.catalog import VAULT, Catalog, Slot
 from syncmem.replica.clocks import Clocks
 from syncmem.replica.connection import Database
 from syncmem.replica.cuts import Cuts
 from syncmem.replica.digests import Digests
 from syncmem.replica.erasures import Erasures
-from syncmem.replica.fold import Arrival, Fold
+from syncmem.replica.fold import Fold
 from syncmem.replica.logs import Logs
 from syncmem.replica.rectangles import Change
 from syncmem.replica.references import references
 from syncmem.replica.retelling import Retelling
+
+SlotName = tuple[str, str, str]  # scope, entity, predicate
+Mark = tuple[SlotName, int]  # and the transaction from which on it changes
 
 
 class Erasing:
@@ -44,11 +51,12 @@ class Erasing:
         self._db = database
         self._logs = logs
         self._catalog = catalog
+        self._aliases: Aliases = catalog.aliases
         self._fold = fold
         self._erasures = erasures
         self._digests = Digests(database, logs)
         self._retelling = Retelling(database, logs, catalog, clocks, cuts, fold)
-        self.hints: dict[str, str] = {}  # scope -> an entity of which it is known that it is to be erased
+        self.hints: dict[str, list[str]] = {}  # scope -> entities of which it is known that they are to be erased
         self.erased: dict[str, int] = {}  # scope -> how many events the latest transaction erased
         self.leaves_traces = False  # whether the latest transaction took something out of the file
 
@@ -94,28 +102,31 @@ class Erasing:
 
     def _entities(self, scope: str, due: Sequence[int]) -> list[str]:
         """The entities known here that the erasures name: all are tried, unless the writer was this device."""
-        hint, names = self.hints.get(scope), self._erasures.names(scope, due)
-        if hint is not None and [wanted for _, wanted in names] == [{subject_name(key, hint)} for key, _ in names]:
-            return [hint]
-        sql = "SELECT DISTINCT entity FROM slots WHERE scope = ? UNION SELECT DISTINCT entity FROM mentions"
-        sql += " UNION SELECT DISTINCT value FROM candidates, json_each(subjects) WHERE scope = ?"
-        known = [row[0] for row in self._db.execute(sql, (scope, scope)).fetchall()]
+        hints, names = self.hints.get(scope, []), self._erasures.names(scope, due)
+        if hints and all(wanted == {subject_name(key, hint) for hint in hints} for key, wanted in names):
+            return hints
+        sql = "SELECT DISTINCT entity FROM slots WHERE scope = ?1 UNION SELECT DISTINCT entity FROM mentions"
+        sql += " UNION SELECT DISTINCT value FROM candidates, json_each(subjects) WHERE scope = ?1"
+        for side in ("one", "other"):  # a name that stands under another one has no slot
+            sql += f" UNION SELECT {side} FROM entity_links WHERE scope IN (?1, ?2)"
+        known = [row[0] for row in self._db.execute(sql, (scope, VAULT)).fetchall()]
         return [entity for entity in known if any(subject_name(key, entity) in wanted for key, wanted in names)]
 
     def about(self, scope: str, entity: str) -> list[int]:
         """The positions of the folded events of a scope that are about an entity."""
-        positions: set[int] = set()
-        for slot in self._catalog.slots_about(scope, entity):
-            positions.update(self._in_slot(slot))
+        positions = {said.position for said in self._aliases.naming(scope, entity) if said.scope == scope}
+        for slot in self._catalog.slots_named(scope, self._aliases.standing(scope, entity)):
+            positions.update(self._said_of(slot.scope, {entity}, slot.predicate))
         for (position,) in self._db.execute("SELECT position FROM mentions WHERE entity = ?", (entity,)).fetchall():
             if self._logs.key_of(position).scope == scope:
                 positions.add(position)
         return sorted(positions)
 
-    def _in_slot(self, slot: Slot) -> list[int]:
-        equality = self._catalog.predicate(slot.scope, slot.predicate).equality
-        records = [*self._fold.pages.records(slot.id, equality), *self._fold.timelines.denials(slot.id, equality)]
-        return [record.position for record in records]
+    def _said_of(self, scope: str, names: set[str], predicate: str) -> list[int]:
+        """The positions of all statements about some entities."""
+        asked = scope, sorted(names), predicate, self._catalog.predicate(scope, predicate).equality
+        timelines = self._fold.timelines
+        return [record.position for record in [*timelines.held(*asked), *timelines.denials_of(*asked)]]
 
     def _drop_candidates(self, scope: str, entity: str) -> None:
         """Forget what waits to be judged about an entity: it was heard before the erasure."""
@@ -129,40 +140,121 @@ class Erasing:
         """Remove folded events from everything derived, and their payloads from the logs."""
         if not positions:
             return []
-        gone = set(positions)
-        marks = self._marks(positions)
-        kept = {slot: [p for p in self._in_slot(slot) if p not in gone] for slot in marks}
+        taking = _Taking(self._fold, self._catalog, self._logs, self._said_of)
+        for position in positions:
+            taking.mark(position)
         for position in positions:
             self._drop_rows(position)
         self._logs.erase(positions)
         self._fold.forget_all()
-        changes = []
-        for slot, since in sorted(marks.items()):
-            if kept[slot]:
-                self._retelling.retell(slot, since, n, sorted(kept[slot]))
+        if taking.regions:
+            self._retelling.rename({name for _, names in taking.regions for name in names})
+            taking.mark_new_homes()
+        gone, changes = set(positions), []
+        for (scope, name, predicate), since in sorted(taking.marks.items()):
+            said = taking.said[scope, predicate]
+            kept = sorted(p for p, e in said.items() if p not in gone and name in self._aliases.homes(scope, e))
+            if kept:
+                slot = self._catalog.make(scope, name, predicate)
+                self._retelling.retell(slot, since, n, kept)
                 changes.append(Change(slot.id, b"", [], []))
-            else:
-                self._drop_slot(slot)
+            elif (empty := self._catalog.named(scope, name, predicate)) is not None:
+                self._drop_slot(empty)
         return changes
 
-    def _marks(self, positions: Sequence[int]) -> dict[Slot, int]:
-        """The slots that change, each with the transaction from which on it does."""
-        marks: dict[Slot, int] = {}
-        waiting: list[tuple[int, int]] = []
-        for position in positions:
-            since = self._logs.arrival(position)
-            waiting.append((position, since))
-            waiting += [(target, since) for target in self._corrected(position)]
-        resting_on = self._fold.references.resting_on
-        waiting.sort(key=lambda item: -item[1])  # the earliest first, so that a slot is seldom looked at twice
+    def _drop_rows(self, position: int) -> None:
+        """Remove what one event left in the derived tables, its slot apart."""
+        event, scope = self._logs.event(position), self._logs.key_of(position).scope
+        said = readable(event)
+        assert isinstance(event, Event) and isinstance(said, Statement | Link)
+        if said.batch is not None:
+            self._fold.references.leave_batch((scope, said.batch), position)
+        if isinstance(said, Link):
+            self._aliases.drop(position)
+            return
+        self._fold.references.unlink(position, references(event.kind, said))
+        passage = passage_of(scope, event.kind, said)
+        if passage is not None:
+            self._fold.references.forget_passage(position, passage)
+        for entity in mentioned(said):
+            self._db.execute("DELETE FROM mentions WHERE entity = ? AND position = ?", (entity, position))
+        self._db.execute("DELETE FROM denials WHERE position = ?", (position,))
+        self._catalog.count_uses({(said.source_kind, said.source_id): -1})
+
+    def _drop_slot(self, slot: Slot) -> None:
+        """Forget a slot of which nothing is left."""
+        self._digests.drop(slot.id)
+        for table in ("pages", "beliefs"):
+            self._db.execute(f"DELETE FROM {table} WHERE slot = ?", (slot.id,))
+        self._catalog.drop(slot)
+
+
+class _Taking:
+    """Which slots change when events go, each by its names and with the transaction from which on it does.
+
+    A statement was in the slot of each name under which its entity ever stood; a link moved all statements of the
+    names that links lead to.
+    """
+
+    def __init__(
+        self, fold: Fold, catalog: Catalog, logs: Logs, said_of: Callable[[str, set[str], str], list[int]]
+    ) -> None:
+        self._fold = fold
+        self._catalog = catalog
+        self._aliases = catalog.aliases
+        self._logs = logs
+        self._said_of = said_of
+        self.marks: dict[SlotName, int] = {}
+        self.said: dict[tuple[str, str], dict[int, str]] = {}  # scope, predicate -> of each statement its entity
+        self.regions: list[tuple[int, set[Name]]] = []  # of each link: since when, whose standing it may change
+
+    def mark(self, position: int) -> None:
+        """Mark what changes with an event, and with what rests elsewhere on a claim of a slot that changes."""
+        waiting = self._changing_with(position)
         while waiting:
-            position, since = waiting.pop()
-            found = self._fold.record_at(position)
-            if found is not None and marks.get(found[0], since + 1) > since:
-                marks[found[0]] = since
-                claims = self._in_slot(found[0])
-                waiting += [(other, since) for claim in claims for other in resting_on(claim)]
-        return marks
+            where, since = waiting.pop()
+            if self.marks.get(where, since + 1) > since:
+                self.marks[where] = since
+                waiting += self._resting_on(where, since)
+
+    def _changing_with(self, position: int) -> list[Mark]:
+        since, scope = self._logs.arrival(position), self._logs.key_of(position).scope
+        link = readable(self._logs.event(position))
+        if not isinstance(link, Link):
+            return [m for each in (position, *self._corrected(position)) for m in self._homes(each, since)]
+        names = {(each, name) for each in self._aliases.reached_from(scope) for name in self._region(each, link)}
+        self.regions.append((since, names))
+        homes = {(where, home) for where, name in names for home in self._aliases.homes(where, name)}
+        return [(slot[1:], since) for where, home in sorted(homes) for slot in self._catalog.slots_named(where, home)]
+
+    def _region(self, scope: str, link: Link) -> set[str]:
+        return self._aliases.region(scope, link.one)[0]
+
+    def mark_new_homes(self) -> None:
+        """Mark where statements were instead, now that the links are gone."""
+        for since, names in self.regions:
+            for (scope, predicate), said in self.said.items():
+                for entity in {entity for entity in said.values() if (scope, entity) in names}:
+                    for home in self._aliases.homes(scope, entity):
+                        where = scope, home, predicate
+                        self.marks[where] = min(since, self.marks.get(where, since))
+
+    def _homes(self, position: int, since: int) -> list[Mark]:
+        """The slots in which a statement is, or ever was."""
+        entity, found = self._fold.timelines.entity_of(position), self._fold.record_at(position)
+        if entity is None or found is None:
+            return []
+        scope, _, predicate = found[0][1:]
+        return [((scope, home, predicate), since) for home in sorted(self._aliases.homes(scope, entity))]
+
+    def _resting_on(self, where: SlotName, since: int) -> list[Mark]:
+        """Keep what was said in a slot; the slots of what rests on a claim of it."""
+        scope, name, predicate = where
+        said = self._said_of(scope, self._aliases.lodgers(scope, name), predicate)
+        held = self.said.setdefault((scope, predicate), {})
+        held |= {position: self._fold.timelines.entity_of(position) or name for position in said}
+        resting_on = self._fold.references.resting_on
+        return [mark for claim in said for other in resting_on(claim) for mark in self._homes(other, since)]
 
     def _corrected(self, position: int) -> list[int]:
         """The statements that a claim took back."""
@@ -172,29 +264,3 @@ class Erasing:
             return []
         targets = ((self._logs.position(ref), self._logs.meant(ref).id) for ref in said.refs or ())
         return [p for p, name in targets if self._logs.holds(p) and self._logs.ref(p).id == name]
-
-    def _drop_rows(self, position: int) -> None:
-        """Remove what one statement left in the derived tables, its slot apart."""
-        event = self._logs.event(position)
-        said = readable(event)
-        assert isinstance(event, Event) and isinstance(said, Statement)
-        self._fold.references.unlink(position, references(event.kind, said))
-        scope = self._logs.key_of(position).scope
-        passage = passage_of(scope, event.kind, said)
-        if passage is not None:
-            self._fold.references.forget_passage(position, passage)
-        if said.batch is not None:
-            self._fold.references.leave_batch((scope, said.batch), position)
-        for entity in mentioned(said):
-            self._db.execute("DELETE FROM mentions WHERE entity = ? AND position = ?", (entity, position))
-        if event.kind == Kind.DENY:
-            slot = self._catalog.ensure(scope, said.entity, said.predicate)
-            self._db.execute("DELETE FROM denials WHERE slot = ? AND position = ?", (slot.id, position))
-        self._catalog.count_uses({(said.source_kind, said.source_id): -1})
-
-    def _drop_slot(self, slot: Slot) -> None:
-        """Forget a slot of which nothing is left."""
-        self._digests.drop(slot.id)
-        for table in ("pages", "beliefs", "denials"):
-            self._db.execute(f"DELETE FROM {table} WHERE slot = ?", (slot.id,))
-        self._catalog.drop(slot)

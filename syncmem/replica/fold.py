@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
 from syncmem.codec import pack
 from syncmem.model.event import (
@@ -29,11 +29,14 @@ from syncmem.model.event import (
     readable,
 )
 from syncmem.model.evidence import is_derived, passage_of
+from syncmem.model.link import Link
 from syncmem.model.liveness import Liveness, denied
 from syncmem.model.predicate import stored
 from syncmem.model.record import BY_DENIAL, BY_REFERENCE, DEAD, DENIED, Record, Role, settled
 from syncmem.model.subjects import mentioned
 from syncmem.model.value import key
+from syncmem.replica.aliases import Name
+from syncmem.replica.arriving import Arrival, Read, batch_of, read, stretches
 from syncmem.replica.catalog import Catalog, Slot
 from syncmem.replica.clocks import Clocks
 from syncmem.replica.connection import Database
@@ -43,25 +46,10 @@ from syncmem.replica.moves import Moves
 from syncmem.replica.pages import Pages, Update
 from syncmem.replica.rectangles import Change, Rectangles
 from syncmem.replica.references import References, references
+from syncmem.replica.regrouping import Regrouping
 from syncmem.replica.timelines import Timelines, Work
 
 _DENY: Final = int(Kind.DENY)
-
-
-class Arrival(NamedTuple):
-    """An event that arrived: where it is, and what it is."""
-
-    position: int
-    event: Event | Erased
-    payload: Payload | None = None  # where it was at hand anyway
-
-
-class _Read(NamedTuple):
-    """An arrival that could be read."""
-
-    position: int
-    event: Event
-    payload: Payload
 
 
 class Fold:
@@ -80,7 +68,9 @@ class Fold:
         self.references.decide_denials_by(self.is_denied)
         self.pages = Pages(database, logs)
         self.rectangles = Rectangles(database)
-        self.timelines = Timelines(database, catalog, self.pages, self.rectangles)
+        self.timelines = Timelines(database, logs, catalog, self.pages, self.rectangles)
+        self._regrouping = Regrouping(database, catalog, self.timelines)
+        self._touched: set[Name] = set()  # names about which links say something else now
         self.liveness = Liveness(self.references)
         self._records: dict[int, tuple[Slot, Record]] = {}  # those of the latest arrivals
         self._sources_used: Counter[tuple[str | None, str | None]] = Counter()
@@ -94,11 +84,12 @@ class Fold:
         held before whose status is to be looked at again.
         """
         self._records.clear()
+        self._touched.clear()
         self._sources_used.clear()
         self.rectangles.begin()
         self.pages.discard()
         work: dict[Slot, Work] = {}
-        self._settle_status([*self._take_in(arrivals, work, new), *recheck], work)
+        self._settle_status(n, [*self._take_in(arrivals, work, new), *recheck], work)
         self._catalog.count_uses(self._sources_used)
         self._sources_used.clear()
         changes: list[Change] = []
@@ -112,7 +103,8 @@ class Fold:
             self.pages.flush()
             self.rectangles.flush()
             work = {}
-            self._settle_status([other for claim in turned for other in self.references.resting_on(claim)], work)
+            resting = (other for claim in turned for other in self.references.resting_on(claim))
+            self._settle_status(n, resting, work)
         return changes
 
     def forget(self) -> None:
@@ -134,27 +126,27 @@ class Fold:
 
         Definitions are settled before the statements that arrive with them, which are then read rightly at once.
         """
-        read = list(_read(arrivals))
-        recheck = self._register(read, [arrival.position for arrival in arrivals], new)
-        for position, _, payload in read:
+        seen = list(read(arrivals))
+        recheck = self._register(seen, [arrival.position for arrival in arrivals], new)
+        for position, _, payload in seen:
             if isinstance(payload, Define):
                 self._decide(position, payload, self._logs.key_of(position).scope, work)
-        for position, event, payload in read:
+        for position, event, payload in seen:
             if isinstance(payload, Statement):
                 self._add_statement(position, event, payload, self._logs.key_of(position).scope, work)
         return recheck
 
-    def _register(self, read: Sequence[_Read], arrived: Sequence[int], new: bool) -> list[int]:
+    def _register(self, seen: Sequence[Read], arrived: Sequence[int], new: bool) -> list[int]:
         """Store what arrivals refer to and belong to; the positions whose status must be looked at because of it."""
         recheck: list[int] = []
         batches: dict[tuple[str, str], list[int]] = {}
-        for first, count in [] if new else _stretches(arrived):
+        for first, count in [] if new else stretches(arrived):
             recheck += sorted(self.references.named_within(first, count))
-        for position, event, payload in read:
+        for position, event, payload in seen:
             if self._cuts.excludes(position):
                 recheck.append(position)
             scope = self._logs.key_of(position).scope
-            batch = _batch_of(payload)
+            batch = batch_of(payload)
             if batch is not None:
                 batches.setdefault((scope, batch), []).append(position)
             if isinstance(payload, Statement):
@@ -162,10 +154,10 @@ class Fold:
                 if payload.refs is None and not is_derived(event.kind, payload):
                     continue
             recheck += self.references.link(position, references(event.kind, payload))
-            self._note(position, payload, scope)
+            self._note(position, event, payload, scope)
             recheck.append(position)
         for name, positions in batches.items():
-            for first, count in _stretches(positions):
+            for first, count in stretches(positions):
                 self.references.join_batch(name, first, count)
             if self.references.withdrawals(name):
                 recheck += positions
@@ -183,7 +175,7 @@ class Fold:
         if item is None:
             item = work[slot] = Work()
         if event.kind == _DENY:
-            self.timelines.store_denial(slot.id, record)
+            self.timelines.store_denial(record, scope, said)
             item.denials_changed = True
         else:
             item.new.append(record)
@@ -193,13 +185,15 @@ class Fold:
         passage = passage_of(scope, event.kind, said)
         return [] if passage is None else self.references.read_passage(position, passage)
 
-    def _note(self, position: int, payload: Payload, scope: str) -> None:
+    def _note(self, position: int, event: Event, payload: Payload, scope: str) -> None:
         """Store what an event that is no statement says about others."""
         if isinstance(payload, Withdraw):
             self.references.withdraw((scope, payload.batch), position)
         elif isinstance(payload, Define):
             row = (position, scope, payload.predicate)
             self._db.execute("INSERT OR IGNORE INTO definitions VALUES (?, ?, ?)", row)
+        elif isinstance(payload, Link):
+            self._catalog.aliases.add(position, scope, event.kind, payload)
         elif isinstance(payload, ClockNote):
             for note in self._moves.notes(position, payload):
                 self._clocks.add(position, note)
@@ -222,13 +216,10 @@ class Fold:
 
     # -- status -------------------------------------------------------------------------------------
 
-    def _settle_status(self, positions: Iterable[int], work: dict[Slot, Work]) -> None:
+    def _settle_status(self, n: int, positions: Iterable[int], work: dict[Slot, Work]) -> None:
         """Look at the status of events again, and of those that depend on them."""
-        with self.liveness.grounds.remembering():
-            self._settle(list(positions), work)
-
-    def _settle(self, waiting: list[int], work: dict[Slot, Work]) -> None:
-        seen = set[int]()
+        waiting, seen = list(positions), set[int]()
+        statements: list[tuple[int, Event, Statement]] = []
         while waiting:
             position = waiting.pop()
             if position in seen or not self._logs.holds(position):
@@ -239,12 +230,26 @@ class Fold:
             if isinstance(event, Erased):
                 continue
             if isinstance(payload, Statement):
-                self._flag(position, event, payload, work)
+                statements.append((position, event, payload))
                 waiting += self.references.resting_on(position)
                 if event.kind != Kind.END:
                     waiting += self._retracted_by(payload.refs or ())
             elif payload is not None:
                 waiting += self._decide(position, payload, self._logs.key_of(position).scope, work)
+        self._regroup(n, work)
+        with self.liveness.grounds.remembering():
+            for position, event, said in statements:
+                self._flag(position, event, said, work)
+
+    def _regroup(self, n: int, work: dict[Slot, Work]) -> None:
+        """Let names stand as the links have it now, and move their statements with them."""
+        if self._touched:
+            moved = self._catalog.aliases.settle(n, self._touched, self.liveness.acts, self._clocks.corrected)
+            self._touched.clear()
+            if moved:
+                self._records.clear()
+                self._catalog.forget_slots()
+                self._regrouping.regroup(moved, work)
 
     def _decide(self, position: int, payload: Payload, scope: str, work: dict[Slot, Work]) -> list[int]:
         """Follow an event that is no statement: the positions whose status it decides."""
@@ -257,8 +262,11 @@ class Fold:
         if isinstance(payload, Define) and self._choose_definition(scope, payload.predicate):
             for slot in self._catalog.slots_of(payload.predicate):
                 work.setdefault(slot, Work()).rebuild = True
+        if isinstance(payload, Link):
+            self._touched |= {(scope, payload.one), (scope, payload.other)}
         for note in self._moves.notes(position, payload) if isinstance(payload, ClockNote) else ():
             self._clocks.choose(note, self.liveness.acts)
+            self._touched |= self._catalog.aliases.within(*self._span_of(note))
             for slot in {*self._slots_within(note), *self._redefined_by(note)}:
                 work.setdefault(slot, Work()).rebuild = True
         return []
@@ -274,7 +282,7 @@ class Fold:
         status = self.liveness.status(position)
         item = work.setdefault(slot, Work())
         if record.role == Role.DENY:
-            self.timelines.store_denial(slot.id, record._replace(flags=record.flags | status))
+            self.timelines.update_denial(record._replace(flags=record.flags | status))
             item.denials_changed = True
         else:
             item.updates[position] = Update(record.start, record.value, BY_REFERENCE, status)
@@ -286,7 +294,7 @@ class Fold:
             return False
         slot, record = found
         equality = self._catalog.predicate(slot.scope, slot.predicate).equality
-        denials = [d for d in self.timelines.denials(slot.id, equality) if self._logs.holds(d.position)]
+        denials = self.timelines.denials(slot, equality)
         standing = [denial for denial in denials if not self.liveness.status(denial.position) & DEAD]
         return bool(denied(record, standing) & DENIED)
 
@@ -331,12 +339,15 @@ class Fold:
 
     def _redefined_by(self, note: ClockNote) -> list[Slot]:
         """The slots of which another definition stands now that the clocks of some definitions are corrected."""
-        log = self._logs.by_id[note.log]
         sql = "SELECT DISTINCT scope, predicate FROM definitions WHERE position BETWEEN ? AND ? ORDER BY 1, 2"
-        last = min(note.last, log.seq)
-        rows = self._db.execute(sql, (log.position(note.first), log.position(last))).fetchall()
+        rows = self._db.execute(sql, self._span_of(note)).fetchall()
         turned = [predicate for scope, predicate in rows if self._choose_definition(scope, predicate)]
         return [slot for predicate in turned for slot in self._catalog.slots_of(predicate)]
+
+    def _span_of(self, note: ClockNote) -> tuple[int, int]:
+        """The first and the last position that a clock note speaks of."""
+        log = self._logs.by_id[note.log]
+        return log.position(note.first), log.position(min(note.last, log.seq))
 
     def _slots_within(self, note: ClockNote) -> set[Slot]:
         """The slots that the events a clock note speaks of belong to."""
@@ -348,30 +359,3 @@ class Fold:
                 if isinstance(said, Statement) and log.key is not None:
                     slots.add(self._catalog.ensure(log.key.scope, said.entity, said.predicate))
         return slots
-
-
-def _read(arrivals: Sequence[Arrival]) -> Iterator[_Read]:
-    """The arrivals that this version can read, with their payloads."""
-    for position, event, known in arrivals:
-        payload = known or readable(event)
-        if payload is not None and not isinstance(event, Erased):
-            yield _Read(position, event, payload)
-
-
-def _batch_of(payload: Payload) -> str | None:
-    """The batch that an event belongs to (a withdrawal only names one)."""
-    return payload.batch if isinstance(payload, (Statement, Retract, Define)) else None
-
-
-def _stretches(positions: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Consecutive positions as (first, count)."""
-    first = previous = None
-    for position in sorted(positions):
-        if previous is not None and position == previous + 1:
-            previous = position
-            continue
-        if first is not None and previous is not None:
-            yield first, previous - first + 1
-        first = previous = position
-    if first is not None and previous is not None:
-        yield first, previous - first + 1

@@ -66,15 +66,23 @@ def alike_predicates(replica: Replica, most: int) -> list[dict[str, Any]]:
 
 
 def alike_entities(replica: Replica, most: int) -> list[dict[str, Any]]:
-    """Entities of one scope that are spelled alike: with how many predicates they share, and how many values."""
+    """Entities of one scope that are spelled alike: with how many predicates they share, and how many values.
+
+    Of those that somebody has linked, as the same or as different, it is not for a diagnosis to speak.
+    """
     rows: list[dict[str, Any]] = []
     by_scope: dict[str, list[str]] = defaultdict(list)
     for scope, entity in replica.db.execute("SELECT DISTINCT scope, entity FROM slots ORDER BY entity, scope"):
         by_scope[scope].append(entity)
     for scope, entities in by_scope.items():
-        groups = _alike(entities)[: 5 * most]
+        groups = [group for group in _alike(entities) if not _all_linked(replica, scope, group)][: 5 * most]
         rows += [{"scope": scope, "names": group, **_shared_by_entities(replica, scope, group)} for group in groups]
     return sorted(rows, key=lambda row: (-row["shared_values"], -row["shared_predicates"], row["names"]))[:most]
+
+
+def _all_linked(replica: Replica, scope: str, names: Sequence[str]) -> bool:
+    linked, _ = replica.aliases.region(scope, names[0])
+    return linked.issuperset(names)
 
 
 def _alike(names: Iterable[str]) -> list[list[str]]:

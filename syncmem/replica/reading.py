@@ -197,7 +197,7 @@ class Reading:
             with liveness.grounds.remembering():
                 return [
                     _judged(settled(record), liveness.status(record.position), ours)
-                    for record in fold.pages.records(slot.id, equality)
+                    for record in fold.timelines.held(*self._asked(slot, visible), equality)
                     if visible.record(record)
                 ]
         finally:
@@ -207,12 +207,17 @@ class Reading:
         """How a slot's values compare, how its records are settled, and its denials, among the visible events."""
         equality = self.definition(slot, visible).equality
         settled = self._settled_by(visible, liveness, slot, equality)
+        asked = (*self._asked(slot, visible), equality)
         denials = [
             settled(denial)
-            for denial in self._replica.fold.timelines.denials(slot.id, equality)
+            for denial in self._replica.fold.timelines.denials_of(*asked)
             if visible.record(denial) and not liveness.status(denial.position) & DEAD
         ]
         return equality, settled, denials
+
+    def _asked(self, slot: Slot, visible: Visible) -> tuple[str, list[str], str]:
+        """Of which names, as they stand by visible links, a slot holds what was said."""
+        return slot.scope, self.names_among(slot.scope, slot.entity, visible), slot.predicate
 
     def _settled_by(
         self, visible: Visible, liveness: Liveness, slot: Slot, equality: Equality
@@ -234,11 +239,51 @@ class Reading:
 
     def _denied_among(self, denials: Callable[[Slot], _Denials], position: int) -> bool:
         claim = self._replica.fold.record_at(position)
-        if claim is None or claim[1].role > Role.TEMPORARY:
+        entity = self._replica.fold.timelines.entity_of(position)
+        if claim is None or entity is None or claim[1].role > Role.TEMPORARY:
             return False
-        equality, settled, standing = denials(claim[0])
+        equality, settled, standing = denials(claim[0]._replace(entity=entity))
         record = settled(claim[1])
         return bool(denied(record._replace(key=key(record.value, equality)), standing) & DENIED)
+
+    # -- names ----------------------------------------------------------------------------------------
+
+    def names_among(self, scope: str, entity: str, visible: Visible | None) -> list[str]:
+        """The names that are one with an entity by the visible links (None: now); they stand under the first."""
+        aliases, fold, clocks = self._replica.aliases, self._replica.fold, self._replica.clocks
+        if visible is None or not aliases.any_links:
+            return aliases.names(scope, entity)
+        liveness = Liveness(fold.references, visible)
+        if visible.with_its_clocks and clocks.any_notes():
+            clocks = clocks.known_to(visible, liveness.acts)
+        _, links = aliases.region(scope, entity)
+        seen = (link for link in links if visible(link.position))
+        stands = aliases.resolved(seen, liveness.acts, clocks.corrected).stands
+        name = stands.get(entity, entity)
+        return sorted({name, *(each for each, stand in stands.items() if stand == name)})
+
+    def slots(self, scope: str, entity: str, predicate: str | None, visible: Visible | int | None) -> list[Slot]:
+        """The slots of an entity (or of one predicate) as it stands by visible links, at a transaction, or now.
+
+        Of a slot that was never filled the number is 0.
+        """
+        aliases = self._replica.aliases
+        if visible is None and predicate is not None:
+            slot = self._replica.catalog.find(scope, entity, predicate)
+            return [] if slot is None else [slot]
+        if not isinstance(visible, Visible):
+            return self._slots_named(scope, aliases.standing(scope, entity, visible), predicate)
+        names = self.names_among(scope, entity, visible)
+        homes = sorted({aliases.standing(scope, name) for name in names})
+        found = [slot for home in homes for slot in self._slots_named(scope, home, predicate)]
+        ids = {slot.predicate: slot.id for slot in found if slot.entity == names[0]}
+        return [Slot(ids.get(each, 0), scope, names[0], each) for each in sorted({slot.predicate for slot in found})]
+
+    def _slots_named(self, scope: str, name: str, predicate: str | None) -> list[Slot]:
+        if predicate is None:
+            return self._replica.catalog.slots_named(scope, name)
+        slot = self._replica.catalog.named(scope, name, predicate)
+        return [] if slot is None else [slot]
 
     def definition(self, slot: Slot, visible: Visible) -> Predicate:
         """The definition of a slot's predicate among the visible events."""
@@ -270,13 +315,13 @@ class Reading:
         held: dict[int, int] = {}
         later = False
         for log in logs.by_no.values():
-            if log.key is None or (log.key.device, log.key.scope) != (device, scope):
-                continue
+            if log.key is None or log.key.device != device or log.key.scope not in (scope, VAULT):
+                continue  # definitions and links in "vault" count in every scope
             placed = [(seq, event) for first, run in logs.runs(log.no) for seq, event in enumerate(run, first)]
             events = [(seq, event) for seq, event in placed if isinstance(event, Event)]  # of others no clock is left
             times = [clocks.corrected(log.position(seq), event.hlc) for seq, event in events]
             count = max((index for index, moment in enumerate(times, 1) if moment <= time), default=0)
-            later = later or count < len(events)
+            later = later or (count < len(events) and log.key.scope == scope)
             held[log.no] = max(held.get(log.no, 0), events[count][0] - 1 if count < len(events) else log.seq)
             for _, event in events[:count]:
                 note = readable(event) if event.kind == Kind.FRONTIER else None

@@ -11,11 +11,12 @@ from collections.abc import Callable
 from syncmem.codec import pack_flat
 from syncmem.model.event import Event
 from syncmem.replica import schema
+from syncmem.replica.arriving import Arrival
 from syncmem.replica.clocks import Clocks
 from syncmem.replica.connection import Database
 from syncmem.replica.cuts import Cuts
 from syncmem.replica.erasures import Erasures
-from syncmem.replica.fold import Arrival, Fold
+from syncmem.replica.fold import Fold
 from syncmem.replica.logs import Logs
 
 

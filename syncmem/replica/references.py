@@ -26,6 +26,7 @@ from syncmem.model.event import (
     readable,
 )
 from syncmem.model.evidence import corroboration_of, passage_of, roots_of
+from syncmem.model.link import Link
 from syncmem.model.liveness import Actor, Relation
 from syncmem.model.moved import Moved
 from syncmem.replica.connection import Database
@@ -218,7 +219,7 @@ class References:
         return self._actors[position]
 
     def _actor(
-        self, position: int, kind: int, payload: Statement | Retract | Withdraw | Undo | Define | ClockNote
+        self, position: int, kind: int, payload: Statement | Retract | Withdraw | Undo | Define | ClockNote | Link
     ) -> Actor:
         key = self._logs.key_of(position)
         stated = (payload.source_kind, payload.source_id)

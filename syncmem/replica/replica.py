@@ -21,6 +21,8 @@ from syncmem.model.record import LOG_SHIFT
 from syncmem.model.subjects import subject_name
 from syncmem.model.sweep import FOLD_VERSION
 from syncmem.replica import rebuilding, schema
+from syncmem.replica.aliases import Aliases
+from syncmem.replica.arriving import Arrival
 from syncmem.replica.author import Author
 from syncmem.replica.bundle import batches, frames
 from syncmem.replica.catalog import Catalog
@@ -31,7 +33,7 @@ from syncmem.replica.connection import WAIT_SECONDS, Database
 from syncmem.replica.cuts import Cuts
 from syncmem.replica.erasing import Erasing
 from syncmem.replica.erasures import Erasures, SubjectKey
-from syncmem.replica.fold import Arrival, Fold
+from syncmem.replica.fold import Fold
 from syncmem.replica.identity import Identity
 from syncmem.replica.intake import take_in_all
 from syncmem.replica.logs import Logs
@@ -75,7 +77,8 @@ class Replica:
                 with self.db.transaction():
                     schema.migrate(self.db.raw)
             self.logs = Logs(self.db)
-            self.catalog = Catalog(self.db)
+            self.aliases = Aliases(self.db, self.logs)
+            self.catalog = Catalog(self.db, self.aliases)
             self.clocks = Clocks(self.db, self.logs)
             self.cuts = Cuts(self.db, self.logs)
             self.moves = Moves(self.db, self.logs, self.cuts)
@@ -146,7 +149,7 @@ class Replica:
 
     def _forget(self) -> None:
         """Drop what was cached: it may not be what the file says."""
-        for part in (self.logs, self.catalog, self.clocks, self.cuts, self.moves):
+        for part in (self.logs, self.aliases, self.catalog, self.clocks, self.cuts, self.moves):
             part.forget()
         for other in (self.erasures, self.scrubber, self.author):
             other.forget()
@@ -326,12 +329,14 @@ class Replica:
         """Apply erasures that had waited for their key; what that changed. Inside a write transaction."""
         return self._finish(self._last[0] + 1, []) if self.erasures.due() else None
 
-    def erase(self, scope: str, entity: str, payload: Callable[[list[bytes], bytes | None], Erase]) -> Written:
-        """Write an erasure of an entity into a scope's log and apply it; inside a write transaction."""
+    def erase(
+        self, scope: str, entities: Sequence[str], payload: Callable[[list[bytes], bytes | None], Erase]
+    ) -> Written:
+        """Write an erasure of entities into a scope's log and apply it; inside a write transaction."""
         key, salt = self.erasures.naming(scope, self.environment.randomness, SALT_BYTES)
-        self.erasing.hints = {scope: entity}
-        try:
-            return self.append(scope, [(Kind.ERASE, payload([subject_name(key, entity)], salt))])
+        self.erasing.hints = {scope: list(entities)}
+        try:  # the names in an order that tells nothing
+            return self.append(scope, [(Kind.ERASE, payload(sorted(subject_name(key, e) for e in entities), salt))])
         finally:
             self.erasing.hints = {}
 

@@ -22,6 +22,7 @@ dropped and folded again.  Times are microseconds since 1970 UTC; ``-2**62`` and
 ``passages``       from which passage of an episode a statement was taken: of one, that say the same, are twins
 ``batches``        names of batches; ``members`` and ``withdrawals`` hold their events
 ``definitions``    every definition of a predicate; ``predicates`` holds the ones that stand
+``entity_links``   every word on whether two names are one; ``aliases``: under which name each stands, by known time
 ``clock_notes``    known clock errors
 ``sources``        (kind, id) pairs that claims name
 ``erasures``       the names under which erasures speak of entities; ``sightings``: which log has seen which place
@@ -86,7 +87,17 @@ CREATE TABLE beliefs (
     PRIMARY KEY (slot, lane, known_to, valid_from),
     CHECK (valid_from < valid_to), CHECK (known_from < known_to)) WITHOUT ROWID;
 CREATE INDEX beliefs_contested ON beliefs (known_to) WHERE contested = 1;
-CREATE TABLE denials (slot INTEGER, position INTEGER, record BLOB NOT NULL, PRIMARY KEY (slot, position)) WITHOUT ROWID;
+CREATE TABLE denials (
+    position INTEGER PRIMARY KEY, scope TEXT NOT NULL, entity TEXT NOT NULL, predicate TEXT NOT NULL,
+    record BLOB NOT NULL);
+CREATE INDEX denials_entity ON denials (entity, predicate, scope);
+CREATE TABLE entity_links (
+    position INTEGER PRIMARY KEY, scope TEXT NOT NULL, same INTEGER NOT NULL, one TEXT NOT NULL, other TEXT NOT NULL);
+CREATE INDEX entity_links_one ON entity_links (one);
+CREATE INDEX entity_links_other ON entity_links (other);
+CREATE TABLE aliases (
+    scope TEXT, entity TEXT, known_from INTEGER, known_to INTEGER NOT NULL, stands TEXT NOT NULL,
+    PRIMARY KEY (scope, entity, known_from)) WITHOUT ROWID;
 CREATE TABLE links (
     target INTEGER, source INTEGER, relation INTEGER NOT NULL, id BLOB NOT NULL, PRIMARY KEY (target, source, relation)
 ) WITHOUT ROWID;
@@ -158,7 +169,7 @@ CREATE TABLE reports (
 
 DERIVED_TABLES: Final = (
     *("slots", "pages", "beliefs", "denials", "links", "passages", "batches", "members", "withdrawals", "definitions"),
-    *("predicates", "clock_notes", "sources", "slot_digests", "belief_digests"),
+    *("predicates", "clock_notes", "sources", "slot_digests", "belief_digests", "entity_links", "aliases"),
     *("erasures", "sightings", "mentions"),
 )
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from syncmem.model.event import HEAD_BYTES, Erased, Kind
+from syncmem.replica.arriving import Arrival
 from syncmem.replica.chain import Log
-from syncmem.replica.fold import Arrival
 from syncmem.replica.logs import Logs
 
 Entries = list[list[object]]

@@ -22,6 +22,7 @@ from syncmem.model.event import (
 )
 from syncmem.model.evidence import roots_of
 from syncmem.model.instant import dated, shown, to_datetime
+from syncmem.model.link import Link
 from syncmem.model.liveness import Relation
 from syncmem.model.record import (
     DENIED,
@@ -55,6 +56,8 @@ _VERBS: Final = {
     Kind.FRONTIER: "frontier",
     Kind.ERASE: "erase",
     Kind.MOVED: "moved",
+    Kind.SAME: "same",
+    Kind.DIFFERENT: "different",
 }
 _STATUS: Final = (
     (UNDONE, "undone"),
@@ -137,12 +140,17 @@ class Telling:
 
     # -- history ------------------------------------------------------------------------------------
 
-    def about(self, slot: Slot) -> list[int]:
-        """Positions of all events that concern a slot, in order of arrival."""
+    def says_something(self, position: int) -> bool:
+        """Whether an event is a statement."""
+        return self._replica.fold.timelines.entity_of(position) is not None
+
+    def about(self, slot: Slot, names: Sequence[str]) -> list[int]:
+        """Positions of all events that concern a slot in which some entities stand, in order of arrival."""
         replica = self._replica
         equality = replica.catalog.predicate(slot.scope, slot.predicate).equality
-        records = [*replica.fold.pages.records(slot.id, equality), *replica.fold.timelines.denials(slot.id, equality)]
-        positions = {record.position for record in records}
+        asked, timelines = (slot.scope, names, slot.predicate, equality), replica.fold.timelines
+        positions = {record.position for record in [*timelines.held(*asked), *timelines.denials_of(*asked)]}
+        positions |= {said.position for name in names for said in replica.aliases.naming(slot.scope, name)}
         waiting = list(positions)
         while waiting:
             position = waiting.pop()
@@ -186,6 +194,7 @@ class Telling:
         return HistoryEntry(
             event=self.event_id(position),
             verb=self.verb(event.kind),
+            entity=payload.entity if isinstance(payload, Statement) else None,
             **self._said(position, event, payload),
             batch=getattr(payload, "batch", None),
             reason=_reason(payload),
@@ -194,7 +203,7 @@ class Telling:
             arrived_at=shown(time[0]) if time else None,
             known=n,
             status=self.status(position, payload),
-            effect="" if slot is None else self._effect(slot, n),
+            effect="" if slot is None else self._effect(slot, payload, n),
             names=tuple(str(replica.logs.meant(ref)) for ref in _named(payload)),
             derived_from=tuple(str(replica.logs.meant(ref)) for ref in _roots(event.kind, payload)),
         )
@@ -222,6 +231,8 @@ class Telling:
             }
         elif isinstance(payload, Define):
             said["value"] = dict(payload.settings)
+        elif isinstance(payload, Link):
+            said["value"] = [payload.one, payload.other]
         return {**said, "trust": getattr(payload, "trust", 0), "source": source}
 
     def status(self, position: int, payload: Any) -> str:
@@ -259,8 +270,11 @@ class Telling:
         why = next((word for bit, word in _STATUS if flags & bit), "unfounded")
         return f"unfounded: {self.event_id(lacking)} is {why}"
 
-    def _effect(self, slot: Slot, n: int) -> str:
-        """What transaction ``n`` changed in a slot, in words."""
+    def _effect(self, slot: Slot, payload: Any, n: int) -> str:
+        """What transaction ``n``, which brought an event, changed in a slot, in words."""
+        entity = payload.entity if isinstance(payload, Statement) else slot.entity
+        standing = self._replica.aliases.standing(slot.scope, entity, n)
+        slot = self._replica.catalog.named(slot.scope, standing, slot.predicate) or slot
         columns = "valid_from, valid_to, value, trust, contested, source, claim"
         sql = f"SELECT {columns} FROM beliefs WHERE slot = ? AND {{}} = ? ORDER BY valid_from"
         begun = [Rectangle(*row) for row in self._replica.db.execute(sql.format("known_from"), (slot.id, n)).fetchall()]

@@ -8,12 +8,13 @@ A lane shows only its own value; where any value is shown, "none" is passed over
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final
 
 from syncmem.codec import pack_flat, unpack_own
+from syncmem.model.event import Erased, Statement, readable
 from syncmem.model.instant import BEGINNING, FOREVER
 from syncmem.model.liveness import denied
 from syncmem.model.predicate import Predicate
@@ -21,6 +22,7 @@ from syncmem.model.record import BY_DENIAL, DENIED, STORED_FIELDS, Record, Role
 from syncmem.model.value import NONE, Equality, encode, key
 from syncmem.replica.catalog import Catalog, Slot
 from syncmem.replica.connection import Database
+from syncmem.replica.logs import Logs
 from syncmem.replica.pages import Pages, Swept, Update, updated
 from syncmem.replica.rectangles import Change, Rectangles
 
@@ -43,14 +45,18 @@ class Work:
     new: list[Record] = field(default_factory=list)
     updates: dict[int, Update] = field(default_factory=dict)  # by position
     denials_changed: bool = False
-    rebuild: bool = False  # its definition or the clocks of its statements changed
+    gone: set[int] = field(default_factory=set)  # positions of statements that are in another slot from now on
+    rebuild: bool = False  # its definition, its names or the clocks of its statements changed
 
 
 class Timelines:
     """Keeps the pages and rectangles of slots; reads and writes the table ``denials``."""
 
-    def __init__(self, database: Database, catalog: Catalog, pages: Pages, rectangles: Rectangles) -> None:
+    def __init__(
+        self, database: Database, logs: Logs, catalog: Catalog, pages: Pages, rectangles: Rectangles
+    ) -> None:
         self._db = database
+        self._logs = logs
         self._catalog = catalog
         self._pages = pages
         self._rectangles = rectangles
@@ -71,7 +77,7 @@ class Timelines:
         work.rebuild = work.rebuild or self._brings_none(definition, work)
         if work.rebuild:
             return self._rebuild(n, slot, definition, work, resettled)
-        denials = self._live_denials(slot.id, definition.equality)
+        denials = self._live_denials(slot, definition.equality)
         turned = self._judge_again(slot, definition, work, denials) if work.denials_changed else []
         if work.updates or denials:
             work.new = [_judged(updated(r, work.updates.pop(r.position, None)), denials) for r in work.new]
@@ -99,21 +105,55 @@ class Timelines:
         single = [slot.id for slot in slots if not self._catalog.predicate(slot.scope, slot.predicate).many]
         self._pages.prefetch(single)
 
+    # -- statements of some names -------------------------------------------------------------------
+
+    def records(self, slot: Slot) -> list[Record]:
+        """The claims and ends of a slot."""
+        return self._pages.records(slot.id, self._catalog.predicate(slot.scope, slot.predicate).equality)
+
+    def held(self, scope: str, names: Sequence[str], predicate: str, equality: Equality) -> list[Record]:
+        """The claims and ends about some entities, whatever slots they are in."""
+        slots = {slot for name in names if (slot := self._catalog.find(scope, name, predicate)) is not None}
+        found = []
+        for slot in sorted(slots):
+            records = self._pages.records(slot.id, equality)
+            alone = set(self._catalog.names(slot)) <= set(names)
+            found += [record for record in records if alone or self.entity_of(record.position) in names]
+        return sorted(found, key=lambda record: (record.start, record.position))
+
+    def entity_of(self, position: int) -> str | None:
+        """The entity that a statement itself names."""
+        event = self._logs.event(position)
+        said = None if isinstance(event, Erased) else readable(event)
+        return said.entity if isinstance(said, Statement) else None
+
     # -- denials ------------------------------------------------------------------------------------
 
-    def denials(self, slot: int, equality: Equality) -> list[Record]:
-        """The denials of a slot, dead ones too."""
+    def denials(self, slot: Slot, equality: Equality) -> list[Record]:
+        """The denials of a slot (while replaying: that had arrived), dead ones too."""
         if not self._any_denials:
             return []
-        rows = self._db.execute("SELECT record FROM denials WHERE slot = ? ORDER BY position", (slot,)).fetchall()
-        return [self._pages.record(unpack_own(row[0]), equality) for row in rows]
+        found = self.denials_of(slot.scope, self._catalog.names(slot), slot.predicate, equality)
+        return [denial for denial in found if self._logs.holds(denial.position)]
 
-    def store_denial(self, slot: int, record: Record) -> None:
-        row = (slot, record.position, pack_flat(list(record[:STORED_FIELDS])))
-        self._db.execute("INSERT OR REPLACE INTO denials VALUES (?, ?, ?)", row)
+    def denials_of(self, scope: str, names: Iterable[str], predicate: str, equality: Equality) -> list[Record]:
+        """The denials about some entities, each under its own name."""
+        sql = "SELECT record FROM denials WHERE entity = ? AND predicate = ? AND scope = ?"
+        rows = [row for name in names for row in self._db.execute(sql, (name, predicate, scope)).fetchall()]
+        found = [self._pages.record(unpack_own(row[0]), equality) for row in rows]
+        return sorted(found, key=lambda record: record.position)
+
+    def store_denial(self, record: Record, scope: str, said: Statement) -> None:
+        row = (record.position, scope, said.entity, said.predicate, pack_flat(list(record[:STORED_FIELDS])))
+        self._db.execute("INSERT OR REPLACE INTO denials VALUES (?, ?, ?, ?, ?)", row)
         self._any_denials = True
 
-    def _live_denials(self, slot: int, equality: Equality) -> list[Record]:
+    def update_denial(self, record: Record) -> None:
+        """Keep the present status of a denial that is stored."""
+        row = (pack_flat(list(record[:STORED_FIELDS])), record.position)
+        self._db.execute("UPDATE denials SET record = ? WHERE position = ?", row)
+
+    def _live_denials(self, slot: Slot, equality: Equality) -> list[Record]:
         return [denial for denial in self.denials(slot, equality) if denial.live]
 
     def _judge_again(self, slot: Slot, definition: Predicate, work: Work, denials: list[Record]) -> list[int]:
@@ -165,10 +205,11 @@ class Timelines:
     ) -> tuple[list[Change], list[int]]:
         """Fold a slot from its statements alone, each computed anew from its event."""
         equality = definition.equality
-        for denial in self.denials(slot.id, equality):
-            self.store_denial(slot.id, resettled(denial, slot))
-        denials = self._live_denials(slot.id, equality)
-        held = [*self._pages.records(slot.id, equality), *work.new]
+        for denial in self.denials(slot, equality):
+            self.update_denial(resettled(denial, slot))
+        denials = self._live_denials(slot, equality)
+        stored = (record for record in self._pages.records(slot.id, equality) if record.position not in work.gone)
+        held = [*stored, *work.new]
         before = [resettled(updated(record, work.updates.get(record.position)), slot) for record in held]
         records = [_judged(record, denials) for record in before]
         turned = [new.position for old, new in zip(before, records, strict=True) if (old.flags ^ new.flags) & DENIED]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from syncmem import InvalidInput
-from syncmem.judging.names import normal
 from syncmem.judging.packs import load
+from syncmem.model.names import normal
 from tests.judging.desk import Desk, meet
 
 OWN = """

@@ -113,6 +113,12 @@ class Syncers(RuleBasedStateMachine):
         memory.remember("ana", "knows", f"{name} {self.number}", mentions=["secret"])
         self.group.pass_time()
 
+    @rule(number=DEVICES, other=st.sampled_from(["bob", "eve"]), same=st.booleans())
+    def link(self, number: int, other: str, same: bool) -> None:
+        _, memory = self.pick(number)
+        (memory.same if same else memory.different)("secret", other)
+        self.group.pass_time()
+
     @rule(number=DEVICES)
     def erase(self, number: int) -> None:
         self.pick(number)[1].erase("secret")

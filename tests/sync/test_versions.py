@@ -7,7 +7,7 @@ from pathlib import Path
 from syncmem import Memory
 from syncmem.codec import pack, unpack
 from syncmem.model.event import Event, Kind, LogKey
-from syncmem.replica.fold import Arrival
+from syncmem.replica.arriving import Arrival
 from syncmem.seal.envelope import seal
 from syncmem.sync.in_memory import InMemoryServer
 from syncmem.wire.blob import Blob, Item, ItemKind, write_blob

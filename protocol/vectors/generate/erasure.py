@@ -57,7 +57,7 @@ def row(start: float, end: float | None, value: str, slot: Any = None) -> Row:
 
 
 def vectors() -> Iterator[Vector]:
-    for made in (erased, admitted, named, acting, frames):
+    for made in (erased, admitted, linked, named, acting, frames):
         yield from made()
 
 
@@ -116,6 +116,25 @@ def admitted() -> Iterator[Vector]:
     a.write(1, day(5), said("Porto"))
     erase(b, 6)
     yield from tell("erased-again", "A second erasure has to be seen too.", [definitions, a, b], {1: [2]})
+
+
+def linked() -> Iterator[Vector]:
+    definitions, a, b = three()
+    a.write(1, day(1), said("Lisbon"))
+    a.write(1, day(2), said("Porto", entity=BO))
+    a.write(13, day(2), [BO, ANA, 90, None, None, None, None])
+    erase(b, 3, BO)
+    yield from tell("link", "A link goes with each of its names; of the other all stays that was said of it.",
+                    [definitions, a, b], {1: [2, 3]}, row(1, None, "Lisbon"))  # fmt: skip
+    definitions, a, b = three()
+    a.write(1, day(1), said("Lisbon"))
+    a.write(1, day(2), said("Porto", entity=BO))
+    place = erase(b, 3, BO)
+    sees(a, 4, b, place)
+    a.write(14, day(5), [BO, ANA, 90, None, None, None, None])
+    a.write(13, day(6), [BO, ANA, 90, None, None, None, None])
+    yield from tell("link-after", "A link by who had seen the erasure is kept.", [definitions, a, b], {1: [2]},
+                    row(1, None, "Lisbon"))  # fmt: skip
 
 
 def named() -> Iterator[Vector]:

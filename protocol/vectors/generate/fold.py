@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from protocol.vectors.generate import fold_more
+from protocol.vectors.generate import fold_more, fold_names
 from protocol.vectors.generate.believing import Row, believed, day, define, logs
 from protocol.vectors.generate.making import DAY, Log, said
 from protocol.vectors.generate.vector import LINES, Vector
@@ -27,6 +27,7 @@ def vectors() -> Iterator[Vector]:
         for line in (CASES / f"{batch}.jsonl").read_text(encoding="utf-8").splitlines():
             yield of_case(batch, json.loads(line))
     yield from fold_more.vectors()
+    yield from fold_names.vectors()
 
 
 def of_case(batch: str, case: Case) -> Vector:
