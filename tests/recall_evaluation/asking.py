@@ -7,6 +7,7 @@ belief that holds at the asked moment; in the kinds ``ALL_WANTED`` every answer 
 
 from __future__ import annotations
 
+import functools
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -38,8 +39,9 @@ class Question:
         return len(self.answers) if self.kind in ALL_WANTED else 1
 
 
-def questions() -> list[Question]:
-    return [question for path in sorted((FOLDER / "questions").glob("*.toml")) for question in _read(path.stem)]
+@functools.cache
+def questions() -> tuple[Question, ...]:
+    return tuple(question for path in sorted((FOLDER / "questions").glob("*.toml")) for question in _read(path.stem))
 
 
 def _read(kind: str) -> Iterator[Question]:

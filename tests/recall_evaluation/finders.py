@@ -75,6 +75,7 @@ def written() -> Rows:
     return lambda valid_at: rows
 
 
+@functools.cache
 def believed(memory: Memory) -> Rows:
     """What a memory believes at a moment."""
 

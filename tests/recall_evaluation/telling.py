@@ -9,6 +9,7 @@ the clock then stands at ``ASKED``.
 
 from __future__ import annotations
 
+import functools
 import os
 import tomllib
 from collections.abc import Iterator
@@ -39,9 +40,10 @@ class Said:
     words: dict[str, Any]
 
 
-def everything_said() -> list[Said]:
+@functools.cache
+def everything_said() -> tuple[Said, ...]:
     """All rows of all files, in the order in which they are told."""
-    return sorted(_rows(), key=lambda said: said.day)
+    return tuple(sorted(_rows(), key=lambda said: said.day))
 
 
 def _rows() -> Iterator[Said]:
