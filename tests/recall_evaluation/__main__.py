@@ -13,11 +13,9 @@ from collections.abc import Sequence
 from syncmem import Memory
 from tests.recall_evaluation.asking import questions
 from tests.recall_evaluation.embedders import PACKAGES, embedder
-from tests.recall_evaluation.finders import ByText, ByVector, Finder, Fused, believed, written
+from tests.recall_evaluation.finders import ByStems, ByText, ByVector, Finder, Summed, believed, written
 from tests.recall_evaluation.scoring import Outcome, by_kind, outcomes
 from tests.recall_evaluation.telling import told
-
-TEXT_WEIGHT = 0.5  # of the baseline's fusion
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,8 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.recall_evaluation", description=__doc__)
-    parser.add_argument("--baseline", choices=["written", "current"], help="a bare finder in place of the library's")
-    parser.add_argument("--mode", choices=["text", "vector", "hybrid"], default="text", help="of --baseline current")
+    parser.add_argument("--baseline", choices=["written", "current", "described"], help="in place of the library's")
+    parser.add_argument("--mode", choices=["text", "vector", "hybrid"], help="of --baseline described", default="text")
     parser.add_argument("--embedder", choices=list(PACKAGES), default="wordllama", help="of the two other modes")
     parser.add_argument("--misses", action="store_true", help="list what was not found")
     return parser
@@ -48,11 +46,12 @@ def _finder(memory: Memory, options: argparse.Namespace) -> Finder:
         if not hasattr(memory, "recall"):
             sys.exit("this Memory has no recall yet; judge a finder with --baseline written or --baseline current")
         return memory
-    text = ByText(written() if options.baseline == "written" else believed(memory))
-    if options.mode == "text" or options.baseline == "written":
-        return text
-    vector = ByVector(believed(memory), embedder(options.embedder))
-    return vector if options.mode == "vector" else Fused(text, vector, TEXT_WEIGHT)
+    if options.baseline != "described":
+        return ByText(written() if options.baseline == "written" else believed(memory))
+    if options.mode == "text":
+        return ByStems(memory)
+    finder = ByVector if options.mode == "vector" else Summed
+    return finder(memory, embedder(options.embedder))
 
 
 def _show_misses(found: Sequence[Outcome]) -> None:

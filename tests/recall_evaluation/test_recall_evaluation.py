@@ -19,9 +19,9 @@ from tests.recall_evaluation.telling import CLAIMS, everything_said, told
 KINDS = {"as_of", "dates", "exact", "many", "names", "negations", "numbers", "other_subjects", "paraphrase"}
 KINDS |= {"stale_traps", *LANGUAGES}
 LITTLE_WORDS = """
-    a an and any are as at be been by can could did do does for from get got had has have he her him his how i if in into
-    is it its me my no none not of on or she so than that the their them then there these they this to up was what when
-    where which who whom whose why will with would you your"""
+    a an and any are as at be been by can could did do does for from get got had has have he her him his how i if in
+    into is it its me my no none not of on or she so than that the their them then there these they this to up was what
+    when where which who whom whose why will with would you your"""
 
 
 @pytest.fixture(scope="module")
