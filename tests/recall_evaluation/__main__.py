@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from syncmem import Memory
 from tests.recall_evaluation.asking import questions
 from tests.recall_evaluation.embedders import PACKAGES, embedder
-from tests.recall_evaluation.finders import ByStems, ByText, ByVector, Finder, Summed, believed, written
+from tests.recall_evaluation.finders import BySlot, ByText, ByVector, Finder, Summed, believed, written
 from tests.recall_evaluation.scoring import Outcome, by_kind, outcomes
 from tests.recall_evaluation.telling import told
 
@@ -49,7 +49,7 @@ def _finder(memory: Memory, options: argparse.Namespace) -> Finder:
     if options.baseline != "described":
         return ByText(written() if options.baseline == "written" else believed(memory))
     if options.mode == "text":
-        return ByStems(memory)
+        return BySlot(memory)
     finder = ByVector if options.mode == "vector" else Summed
     return finder(memory, embedder(options.embedder))
 

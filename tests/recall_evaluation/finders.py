@@ -1,7 +1,7 @@
 """What is judged beside ``Memory.recall``: the finders that anybody would write first, and a better one.
 
 ``ByText`` is a bare FTS5 table: over ``written()``, every row ever written, as a store without time would have it, or
-over ``believed(memory)``, what holds at the asked moment.  ``ByStems`` and ``ByVector`` read what a predicate means as
+over ``believed(memory)``, what holds at the asked moment.  ``BySlot`` and ``ByVector`` read what a predicate means as
 well; ``Summed`` adds them up, by the rule that did best here (README.md).  Rules: a finder has the method
 ``recall(question, k=, ...)`` and nothing else is asked of it.
 """
@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import functools
 import re
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import fmean, pstdev
 from typing import Any, Protocol
 
 from syncmem import NONE, Memory
@@ -20,8 +22,8 @@ from tests.recall_evaluation.embedders import Embedder
 from tests.recall_evaluation.telling import CLAIMS, everything_said
 
 EVERYTHING = 100_000  # hits; more than there are rows
-TEXT_WEIGHT = 0.02  # of bm25 beside a cosine
-NAMED_WEIGHT = 0.1  # for a row whose entity the question names
+TEXT_WEIGHT = 0.25  # of bm25, beside cosines in standard deviations from their mean
+NAMED_WEIGHT = 3.0  # for a row whose entity the question names
 CJK = re.compile("[\u3040-\u30ff\u4e00-\u9fff]+")
 LITTLE_WORDS = """
     a about after all am an and any are as at be been before but by can could did do does for from had has have he her
@@ -104,7 +106,7 @@ def believed(memory: Memory) -> Rows:
 class ByText:
     """A bare FTS5 table: any word of the question, best bm25 first."""
 
-    tokenizer = "unicode61"
+    columns, weights, tokenizer = ("text",), (1.0,), "unicode61"
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -113,36 +115,52 @@ class ByText:
     def recall(self, question: str, *, k: int, valid_at: str | None = None, entity: str | None = None) -> Ranked:
         words = " OR ".join(f'"{word}"' for word in self.words(question))
         rows = self._rows(valid_at)
-        sql = "SELECT rowid, -rank FROM texts WHERE texts MATCH ? ORDER BY rank"
-        found = self._table(valid_at).execute(sql, (words,)).fetchall() if words else []
+        sql = f"SELECT rowid, -bm25(texts, {', '.join(map(str, self.weights))}) FROM texts WHERE texts MATCH ?"
+        found = self._table(valid_at).execute(f"{sql} ORDER BY 2 DESC", (words,)).fetchall() if words else []
         hits = (RankedRow(rows[number], score) for number, score in found)
         return Ranked(tuple(hit for hit in hits if entity in (None, hit.belief.entity))[:k])
 
-    def text(self, row: Row) -> str:
-        return row.text
+    def fields(self, row: Row) -> tuple[str, ...]:
+        """What is indexed of a row, a text for each column."""
+        return (row.text,)
 
     def words(self, question: str) -> list[str]:
         return re.findall(r"\w+", question)
 
     def _filled(self, valid_at: str | None) -> Any:
         table = driver.dbapi.connect(":memory:")
-        table.execute(f"CREATE VIRTUAL TABLE texts USING fts5(text, tokenize='{self.tokenizer}')")
-        texts = ((number, self.text(row)) for number, row in enumerate(self._rows(valid_at)))
-        table.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", texts)
+        table.execute(f"CREATE VIRTUAL TABLE texts USING fts5({', '.join(self.columns)}, tokenize='{self.tokenizer}')")
+        fields = ((number, *self.fields(row)) for number, row in enumerate(self._rows(valid_at)))
+        marks = ", ".join("?" * len(self.columns))
+        table.executemany(f"INSERT INTO texts (rowid, {', '.join(self.columns)}) VALUES (?, {marks})", fields)
         return table
 
 
-class ByStems(ByText):
-    """Stems, no little words, what the predicate is called and means, and Japanese by pairs of characters."""
+class BySlot(ByText):
+    """What was said of a slot leads to what holds in it.
 
+    Stems, without little words, Japanese by pairs of characters; beside the value: how the predicate is called and
+    what it means, and the values that its slot was said to have and has not.
+    """
+
+    columns = ("entity", "predicate", "value", "aliases", "description", "other_values")
+    weights = (3.0, 3.0, 2.0, 2.0, 1.0, 2.0)
     tokenizer = "porter unicode61 remove_diacritics 2"
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(believed(memory))
-        self._described, self._little = described(memory), frozenset(LITTLE_WORDS.split())
+        self._predicates, self._little = memory.predicates(), frozenset(LITTLE_WORDS.split())
+        self._stated: dict[tuple[str, str], list[Row]] = defaultdict(list)  # of the single-valued slots
+        for row in written()(None):
+            if not self._predicates[row.predicate].many:
+                self._stated[row.entity, row.predicate].append(row)
 
-    def text(self, row: Row) -> str:
-        return in_pairs(self._described(row))
+    def fields(self, row: Row) -> tuple[str, ...]:
+        about = self._predicates[row.predicate]
+        others = [other.words for other in self._stated[row.entity, row.predicate] if other != row]
+        called = (row.entity.replace("_", " "), row.predicate.replace("_", " "), row.words)
+        fields = (*called, "; ".join(about.aliases or ()), about.description or "", "; ".join(others))
+        return tuple(map(in_pairs, fields))
 
     def words(self, question: str) -> list[str]:
         words = super().words(in_pairs(question))
@@ -150,10 +168,10 @@ class ByStems(ByText):
 
 
 class ByVector:
-    """Nearest by cosine, all rows compared; a row's text says what its predicate is called and means."""
+    """Nearest by cosine, all rows compared; a row's text says what its predicate means."""
 
     def __init__(self, memory: Memory, embedder: Embedder) -> None:
-        self._rows, self._embedder, self._described = believed(memory), embedder, described(memory)
+        self._rows, self._embedder, self._predicates = believed(memory), embedder, memory.predicates()
         self._vectors: dict[str, Any] = {}  # text -> vector
 
     def recall(self, question: str, *, k: int, valid_at: str | None = None, entity: str | None = None) -> Ranked:
@@ -163,7 +181,7 @@ class ByVector:
         return Ranked(tuple(sorted(hits, key=lambda hit: -hit.score)[:k]))
 
     def _embedded(self, rows: list[Row]) -> list[Any]:
-        texts = [self._described(row) for row in rows]
+        texts = [f"{row.text}. {self._predicates[row.predicate].description or ''}" for row in rows]
         unknown = list(dict.fromkeys(text for text in texts if text not in self._vectors))
         if unknown:
             self._vectors.update(zip(unknown, self._embedder.documents(unknown), strict=True))
@@ -171,32 +189,26 @@ class ByVector:
 
 
 class Summed:
-    """The cosine, some of bm25, and something for the entity that the question names."""
+    """The cosine in standard deviations, some of bm25, and something for the entity that the question names."""
 
     def __init__(self, memory: Memory, embedder: Embedder) -> None:
-        self._vector, self._text = ByVector(memory, embedder), ByStems(memory)
+        self._vector, self._text = ByVector(memory, embedder), BySlot(memory)
 
     def recall(self, question: str, *, k: int, valid_at: str | None = None, entity: str | None = None) -> Ranked:
         axes = {"valid_at": valid_at, "entity": entity}
         near = self._vector.recall(question, k=EVERYTHING, **axes).hits
+        mean, spread = fmean(hit.score for hit in near), pstdev(hit.score for hit in near)
         matching = {hit.belief: hit.score for hit in self._text.recall(question, k=EVERYTHING, **axes).hits}
-        named = [row for row in (hit.belief for hit in near) if names(question, row.entity)]
-        scores = {hit.belief: hit.score + TEXT_WEIGHT * matching.get(hit.belief, 0) for hit in near}
-        scores.update({row: scores[row] + NAMED_WEIGHT for row in named})
-        best = sorted(scores.items(), key=lambda pair: -pair[1])
-        return Ranked(tuple(RankedRow(*pair) for pair in best[:k]))
-
-
-def described(memory: Memory) -> Callable[[Row], str]:
-    """A row's text with the aliases and the description of its predicate."""
-    predicates = memory.predicates()
-
-    def text(row: Row) -> str:
-        about = predicates[row.predicate]
-        called = f"{row.entity} {row.predicate} ({', '.join(about.aliases or ())})".replace("_", " ")
-        return f"{called}: {row.words}. {about.description or ''}"
-
-    return text
+        scored = [
+            RankedRow(
+                hit.belief,
+                (hit.score - mean) / spread
+                + TEXT_WEIGHT * matching.get(hit.belief, 0)
+                + NAMED_WEIGHT * names(question, hit.belief.entity),
+            )
+            for hit in near
+        ]
+        return Ranked(tuple(sorted(scored, key=lambda hit: -hit.score)[:k]))
 
 
 def names(question: str, entity: str) -> bool:
