@@ -60,10 +60,10 @@ def meant(value: Any) -> Any:
     return NONE if value == "(none)" else value
 
 
-def told(path: str | os.PathLike[str] = ":memory:") -> Memory:
-    """A Memory that has heard everything and is asked at ``ASKED``."""
+def told(path: str | os.PathLike[str] = ":memory:", **opening: Any) -> Memory:
+    """A Memory that has heard everything and is asked at ``ASKED``; ``opening`` is for :class:`syncmem.Memory`."""
     clock = ManualClock(_instant(BEGUN))
-    memory = Memory(path, zone="UTC", environment=Environment(clock, seeded_randomness(5)))
+    memory = Memory(path, zone="UTC", environment=Environment(clock, seeded_randomness(5)), **opening)
     memory.define_pack("personal")
     memory.define_pack(str(FOLDER / "predicates.toml"))
     events: dict[tuple[str, str, Any], str] = {}
