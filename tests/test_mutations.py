@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SEEDS = "0-260"
+SEEDS = "0-150"
 SECONDS_MAX = 60
 COPIED_TESTS = ("__init__", "contest", "differential", "evidence", "reference", "strategies", "world")
 
