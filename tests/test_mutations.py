@@ -160,7 +160,7 @@ BUGS = (
     Bug(
         "what was read again stays when what was read first arrives late",
         "replica/references.py",
-        "return [position, *twins]",
+        "return [row[0] for row in self._db.execute(_TWINS, (passage,)).fetchall()]",
         "return [position]",
     ),
     Bug(
