@@ -297,6 +297,14 @@ def test_the_agents_retelling_of_what_is_known_is_linked_and_writes_nothing(desk
     assert desk.memory.event_digest() == before
 
 
+def test_a_candidate_that_waits_goes_when_somebody_is_erased_from_whom_it_follows(desk: Device) -> None:
+    claim = desk.memory.remember("bob", "office", "Lisbon")
+    desk.memory.submit(Candidate("ana", "meets_at", "Bob's office", kind="inferred", derived_from=(claim.event,)))
+    assert desk.memory.remember("ana", "city", "Lisbon", derived_from=[claim.event]).opened
+    desk.memory.erase("bob")
+    assert (desk.memory.consolidate(), desk.memory.beliefs("ana")) == ((), [])
+
+
 def test_a_candidate_that_follows_from_claims_is_written_as_derived(desk: Device) -> None:
     claim = desk.memory.remember("ana", "office", "Lisbon")
     desk.later(9)
