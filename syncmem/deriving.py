@@ -24,9 +24,9 @@ ROOTS_MAX: Final = 256  # of one claim: a summary of more is made of summaries
 
 
 def derive(
-    replica: Replica, telling: Telling, events: Iterable[str], said: Words, bounds: Bounds
+    replica: Replica, telling: Telling, events: Iterable[str], entity: str, said: Words, bounds: Bounds
 ) -> tuple[Words, Bounds]:
-    """Words and bounds of a claim that is derived from ``events``.
+    """Words and bounds of a claim about an entity that is derived from ``events``.
 
     Raises:
         NotFound: one of them is not known here.
@@ -38,12 +38,13 @@ def derive(
     trust = min(said.trust, *(_trust_at(root, observed) for root in roots))
     bounds = replace(bounds, **_cover(roots, observed)) if bounds.plain else bounds
     words = replace(said, trust=trust, observed_at=observed)
-    return resting(replica, words, positions), bounds
+    return resting(replica, words, entity, positions), bounds
 
 
-def resting(replica: Replica, said: Words, positions: Sequence[int]) -> Words:
-    """Words that name the claims at these positions, and all whom those are about."""
-    about = [name for position in positions for name in subjects(readable(replica.logs.event(position)))]
+def resting(replica: Replica, said: Words, entity: str, positions: Sequence[int]) -> Words:
+    """Words about an entity that name the claims at these positions, and all others whom those are about."""
+    named = (name for position in positions for name in subjects(readable(replica.logs.event(position))))
+    about = [name for name in named if name != entity]
     refs: tuple[Ref, ...] = tuple(replica.logs.ref(position) for position in positions)
     return replace(said, derived_from=refs, mentions=tuple(dict.fromkeys([*said.mentions, *about])))
 

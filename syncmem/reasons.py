@@ -68,6 +68,8 @@ def _why_lost(record: Record, winner: Record | None, instant: int) -> str:
         return f"it holds only until {iso(record.stop)[:10]}"
     if winner is None:
         return "it was ended, and nothing followed"
+    if record.aging is not None and record.aging[0] <= instant and record.aging[1] < winner.trust:
+        return f"it has aged, and counts with trust {record.aging[1]}, less than {winner.trust}"
     if record.trust < winner.trust:
         return f"its trust {record.trust} is less than {winner.trust}"
     if winner.role == Role.TEMPORARY and record.role != Role.TEMPORARY:

@@ -104,7 +104,7 @@ class Writing(Opened):
             given = tuple(events)
             if not given:
                 return self._claim(*what, said, bounds, affirm)
-            words, bounds = derive(self._replica, self._telling, given, said, bounds)
+            words, bounds = derive(self._replica, self._telling, given, what[0], said, bounds)
             receipt = self._claim(*what, words, bounds, affirm)
         if words.trust == said.trust:
             return receipt

@@ -128,6 +128,12 @@ TRICKY: dict[str, History] = {
         {"op": "retract", "target": "a1", "batch": "p"},
         {"op": "retract_batch", "batch": "p"},
     ),
+    "a value is said twice before another one": _claims(
+        {"op": "affirm", "value": "A", "hlc": 16},
+        {"op": "affirm", "value": "B"},
+        {"value": "A", "hlc": 22},
+        unit=TWO_MINUTES,
+    ),
     "a passage is read again after what was read first was retracted": _claims(
         {"value": "A", "episode": "e", "span": [0, 3]},
         {"op": "retract", "target": "a1"},

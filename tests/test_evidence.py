@@ -297,6 +297,14 @@ def test_the_agents_retelling_of_what_is_known_is_linked_and_writes_nothing(desk
     assert desk.memory.event_digest() == before
 
 
+def test_a_candidate_that_waits_goes_when_somebody_is_erased_from_whom_it_follows(desk: Device) -> None:
+    claim = desk.memory.remember("bob", "office", "Lisbon")
+    desk.memory.submit(Candidate("ana", "meets_at", "Bob's office", kind="inferred", derived_from=(claim.event,)))
+    assert desk.memory.remember("ana", "city", "Lisbon", derived_from=[claim.event]).opened
+    desk.memory.erase("bob")
+    assert (desk.memory.consolidate(), desk.memory.beliefs("ana")) == ((), [])
+
+
 def test_a_candidate_that_follows_from_claims_is_written_as_derived(desk: Device) -> None:
     claim = desk.memory.remember("ana", "office", "Lisbon")
     desk.later(9)
@@ -411,3 +419,48 @@ def test_what_would_rest_on_itself_does_not_count(length: int) -> None:
     replica.rebuild()
     assert [row[2] for row in believed(replica)] == ["beside it"]
     replica.close()
+
+
+# -- trust that ages ----------------------------------------------------------------------------------------
+
+
+def test_a_statement_ages_as_its_predicate_was_defined_when_it_was_said(devices: tuple[Device, Device]) -> None:
+    desk, other = devices
+    desk.memory.define("weight", cardinality="single", stale_after="10d", stale_trust="inference")
+    desk.memory.remember("ana", "weight", 70)
+    desk.later(3).remember("ana", "weight", 75, trust="document", source="scales")
+    assert desk.line("weight") == [(70, 90, "01-01", "01-11"), (75, 50, "01-11", None)]
+    (contested,) = desk.memory.contested()
+    assert (contested.value, contested.valid_to) == (70, desk.memory.timeline("ana", "weight")[0].valid_to)
+    desk.memory.define("weight", cardinality="single")
+    meet(*devices)
+    assert other.line("weight") == desk.line("weight")
+    why = desk.memory.why("ana", "weight", valid_at="2025-01-20")
+    assert "70 does not hold: it has aged, and counts with trust 30, less than 50." in why.text
+
+
+def test_what_has_aged_is_contested_by_a_guess_only_until_then(desk: Device) -> None:
+    desk.memory.define("weight", cardinality="single", stale_after="10d", stale_trust="inference")
+    desk.memory.remember("ana", "weight", 70)
+    desk.later(5).remember("ana", "weight", 80, trust="inference", source="model")
+    assert [(b.value, b.contested) for b in desk.memory.timeline("ana", "weight")] == [(70, True), (80, False)]
+    desk.later(10).remember("ana", "weight", 71)
+    assert [value for value, *_ in desk.line("weight")] == [70, 80, 71]
+
+
+@pytest.mark.parametrize("way", ["a definition", "a pack", "a candidate"])
+def test_settings_of_a_predicate_reach_its_claims_on_every_way(desk: Device, way: str) -> None:
+    if way == "a definition":
+        desk.memory.define("budget", cardinality="single", stale_after="365d", stale_trust="inference")
+    else:
+        desk.memory.define_pack("personal")
+    if way == "a candidate":
+        desk.memory.submit(Candidate("ana", "spending limit", 900, source=Source("user")))
+        desk.memory.consolidate()
+    else:
+        desk.memory.remember("ana", "budget", 900)
+    desk.later(2).remember("ana", "budget", 700, trust="document", source="letter")
+    assert [(b.value, b.valid_to and f"{b.valid_to:%Y-%m-%d}") for b in desk.memory.timeline("ana", "budget")] == [
+        (900, "2026-01-01"),
+        (700, None),
+    ]

@@ -72,3 +72,15 @@ def test_one_wrong_line_writes_nothing(line: str, named: str) -> None:
         assert ";" in str(refused.value)
         assert (memory.belief_digest(), memory.event_digest()) == before
         assert memory.entities() == []
+
+
+def test_a_line_may_follow_from_others_and_a_definition_may_ask_for_corroboration() -> None:
+    with Memory(":memory:") as memory:
+        define = {"verb": "define", "predicate": "time_zone", "cardinality": "single", "corroborated_by": 3}
+        (root, _) = apply(memory, text({"verb": "remember", **HOME, "value": "Lisbon"}, define))
+        follows = {"entity": "ana", "predicate": "time_zone", "value": "WET", "derived_from": [root.event]}
+        (receipt,) = apply(memory, text({"verb": "remember", **follows}))
+        assert memory.event(receipt.event).derived_from == (root.event,)
+        assert memory.predicates()["time_zone"].corroborated_by == 3
+        with pytest.raises(InvalidInput, match="corroborated_by is a number of sources"):
+            apply(memory, text({**define, "corroborated_by": 1}))

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SEEDS = "0-260"
+SEEDS = "0-150"
 SECONDS_MAX = 60
 COPIED_TESTS = ("__init__", "contest", "differential", "evidence", "links", "reference", "strategies", "world")
 
@@ -160,7 +160,7 @@ BUGS = (
     Bug(
         "what was read again stays when what was read first arrives late",
         "replica/references.py",
-        "return [position, *twins]",
+        "return [row[0] for row in self._db.execute(_TWINS, (passage,)).fetchall()]",
         "return [position]",
     ),
     Bug(

@@ -130,6 +130,7 @@ def entry_text(entry: HistoryEntry, zone: tzinfo, *, named: bool = False) -> str
     said += [value_text(entry.value)] if entry.value is not None else []
     said += [period_text(entry.valid_from, entry.valid_to, zone)] if entry.form else []
     said += [f"of {_some(entry.names)}"] if entry.names else []
+    said += [f"from {_some(entry.derived_from)}"] if entry.derived_from else []
     stands = [
         entry.event,
         entry.status,

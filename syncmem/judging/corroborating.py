@@ -116,7 +116,7 @@ def _written(memory: Judging, slot: Slot, definition: Predicate, roots: Sequence
         reason=f"{len(roots)} independent sources say so",
         zone=None,
     )
-    words = resting(memory._replica, said, [root.position for root in roots])
+    words = resting(memory._replica, said, slot.entity, [root.position for root in roots])
     words = replace(words, corroborated_by=definition.corroborated_by)
     value = memory._telling.value(min(roots, key=lambda root: root.spoken))
     yield Corroborated(

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from syncmem import statements
 from syncmem.asking import Asking
-from syncmem.errors import InvalidInput
+from syncmem.errors import InvalidInput, NotFound
+from syncmem.model.event import readable
 from syncmem.model.instant import find_zone
 from syncmem.model.predicate import Predicate
+from syncmem.model.subjects import subjects
 from syncmem.replica.catalog import VAULT
 from syncmem.results import Receipt, Source
 from syncmem.taking_back import TakingBack
@@ -134,7 +136,21 @@ class Judging(TakingBack, Asking):
         with self._lock, self._replica.transaction():
             queue, now = self._queue(), self._now()
             queue.check_room(len(given))
-            return [queue.add(replace(each, zone=each.zone or zone), self._zone, now) for each in given]
+            heard = [replace(each, zone=each.zone or zone, mentions=self._speaks_of(each)) for each in given]
+            return [queue.add(each, self._zone, now) for each in heard]
+
+    def _speaks_of(self, candidate: Candidate) -> tuple[str, ...]:
+        """Whom a candidate mentions, and whom the claims are about from which it follows: with each of them it goes."""
+        if not candidate.derived_from:
+            return candidate.mentions
+        found = list(candidate.mentions)
+        for event in candidate.derived_from:
+            try:
+                position = self._telling.position(event)
+            except NotFound:
+                continue  # it is refused when it is judged, should it not have come by then
+            found += subjects(readable(self._replica.logs.event(position)))
+        return tuple(name for name in dict.fromkeys(found) if name != candidate.entity)
 
     def _queue(self) -> Queue:
         from syncmem.judging.queue import Queue

@@ -77,12 +77,12 @@ class References:
 
     def read_passage(self, position: int, passage: bytes) -> list[int]:
         """A statement was taken from a passage; of it and its twins those that are to be looked at again for that."""
-        twins = [row[0] for row in self._db.execute(_TWINS, (passage,)).fetchall()]
+        alone = self._db.execute(f"{_TWINS} LIMIT 1", (passage,)).fetchone() is None
         self._db.execute("INSERT OR IGNORE INTO passages VALUES (?, ?)", (passage, position))
-        if not twins:
+        if alone:
             return []
         if self.named_within(position, 1):
-            return [position, *twins]
+            return [row[0] for row in self._db.execute(_TWINS, (passage,)).fetchall()]
         return [position] if self._db.execute(_NAMED_TWINS, (passage, position)).fetchone() else []
 
     def forget_passage(self, position: int, passage: bytes) -> None:

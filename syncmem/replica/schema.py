@@ -18,7 +18,7 @@ dropped and folded again.  Times are microseconds since 1970 UTC; ``-2**62`` and
 ``pages``          the statements of a timeline in order of their start, with the fold's carry
 ``beliefs``        belief rectangles, valid time by known time; current ones have ``known_to = 2**62``
 ``denials``        statements that a value was never true
-``links``          which event retracts, corrects, undoes or ends which
+``links``          which event retracts, corrects, undoes or ends which, or is derived from which
 ``passages``       from which passage of an episode a statement was taken: of one, that say the same, are twins
 ``batches``        names of batches; ``members`` and ``withdrawals`` hold their events
 ``definitions``    every definition of a predicate; ``predicates`` holds the ones that stand

@@ -48,6 +48,17 @@ def test_who_is_mentioned_is_erased_with_it(shell: Shell) -> None:
     assert shell.json("believe", *LIVES) == []
 
 
+def test_what_follows_from_a_claim_goes_and_comes_back_with_it(shell: Shell) -> None:
+    (root,) = told(shell, ("Lisbon", "2015"))
+    printed = shell.text("remember", "ana", "time_zone", "WET", "--derived-from", root, "--trust", "user")
+    assert "opened  WET  from 2015-01-01" in printed
+    gone = shell.json("retract", root)
+    assert shell.json("believe", "ana", "time_zone") == []
+    assert f"unfounded: {root} is retracted" in shell.text("history", "ana", "time_zone")
+    shell.run("undo", gone["event"])
+    assert [belief["value"] for belief in shell.json("believe", "ana", "time_zone")] == ["WET"]
+
+
 def test_a_week_away_ends_by_itself(shell: Shell) -> None:
     shell.text("remember", *LIVES, "Lisbon", "--since", "2020", "--observed-at", "2025-01-01")
     away = ("--since", "2025-06-09", "--until", "2025-06-15", "--then", "resume")
