@@ -80,17 +80,17 @@ class Catalog:
         """As :meth:`find`; the slot is made if it is new."""
         slot = self.find(scope, entity, predicate)
         if slot is None:
-            slot = self.make(scope, self.aliases.standing(scope, entity), predicate)
+            slot = self._made(scope, self.aliases.standing(scope, entity), predicate)
             self._remember((scope, entity, predicate), slot)
         return slot
 
     def make(self, *names: str) -> Slot:
         """The slot of this very name (scope, entity, predicate), made if it is new."""
-        found = self.named(*names)
-        if found is None:
-            cursor = self._db.execute("INSERT INTO slots (scope, entity, predicate) VALUES (?, ?, ?)", names)
-            found = Slot(int(cursor.lastrowid), *names)
-        return found
+        return self.named(*names) or self._made(*names)
+
+    def _made(self, *names: str) -> Slot:
+        cursor = self._db.execute("INSERT INTO slots (scope, entity, predicate) VALUES (?, ?, ?)", names)
+        return Slot(int(cursor.lastrowid), *names)
 
     def known(self, number: int) -> Slot | None:
         """The slot of a number, or None once it was erased."""

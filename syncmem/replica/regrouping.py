@@ -1,13 +1,15 @@
 """Regrouping: statements go to the slots of the names under which their entities stand from now on.
 
-Rule: only slots of names that moved are looked at, and only those that lose or gain something are folded anew;
-every event keeps the entity that it names, so that a link and its undoing leave no trace.
+Rules: only slots of names that moved are looked at; one that loses something is folded anew, one that gains claims
+folds those in, as if they had just arrived, unless denials or clocks have to be looked at again; every event keeps the
+entity that it names, so that a link and its undoing leave no trace.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from syncmem.model.record import BY_DENIAL
 from syncmem.replica.catalog import Catalog, Slot
 from syncmem.replica.connection import Database
 from syncmem.replica.timelines import Timelines, Work
@@ -35,6 +37,7 @@ class Regrouping:
     def _sort_out(self, slot: Slot, work: dict[Slot, Work]) -> None:
         """Send the claims and ends of a slot that belong elsewhere to where they belong."""
         item = work.get(slot, Work())
+        unsettled = item.rebuild
         for record in [*self._timelines.records(slot), *item.new]:
             entity = self._timelines.entity_of(record.position)
             assert entity is not None, "a slot holds statements"
@@ -46,7 +49,7 @@ class Regrouping:
             work[slot] = item
             gaining = work.setdefault(home, Work())
             gaining.new.append(record)
-            gaining.rebuild = True
+            gaining.rebuild |= unsettled or record.flags & BY_DENIAL != 0 or self._timelines.has_denials(home)
         item.new = [record for record in item.new if record.position not in item.gone]
 
     def _denied_predicates(self, scope: str, entity: str) -> list[str]:

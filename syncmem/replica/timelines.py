@@ -136,6 +136,10 @@ class Timelines:
         found = self.denials_of(slot.scope, self._catalog.names(slot), slot.predicate, equality)
         return [denial for denial in found if self._logs.holds(denial.position)]
 
+    def has_denials(self, slot: Slot) -> bool:
+        """Whether any denial of a slot is stored."""
+        return bool(self.denials(slot, self._catalog.predicate(slot.scope, slot.predicate).equality))
+
     def denials_of(self, scope: str, names: Iterable[str], predicate: str, equality: Equality) -> list[Record]:
         """The denials about some entities, each under its own name."""
         sql = "SELECT record FROM denials WHERE entity = ? AND predicate = ? AND scope = ?"
