@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import tzinfo
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from syncmem import statements
 from syncmem.asking import Asking
-from syncmem.errors import InvalidInput
+from syncmem.errors import FileError, InvalidInput
 from syncmem.model.words import terms
 from syncmem.replica.catalog import VAULT
 from syncmem.results import Belief
@@ -20,17 +20,26 @@ if TYPE_CHECKING:
     from syncmem.recall.answering import Answering, Wish
     from syncmem.recall.asked import Axes
     from syncmem.recall.context import Counter
+    from syncmem.recall.embedding import Embedder
+    from syncmem.recall.finding import Likeness
+    from syncmem.recall.nearest import Nearest
     from syncmem.recall.results import Recalled, Said
+    from syncmem.recall.vectors import Vectors
 
 HITS_DEFAULT: Final = 10
 HITS_MAX: Final = 1_000
 QUESTION_BYTES_MAX: Final = 16 * 1024
+EMBEDDED_AT_RECALL: Final = 16  # documents that one recall makes vectors for
+EMBEDDED_AT_ONCE: Final = 64  # ... and one step of index()
 
 
 class Recalling(Asking):
     """recall, briefing, search, why_said, index."""
 
     _answers: Answering | None = None
+    _embedder_wanted: Embedder | str | None = None
+    _embedding: tuple[Vectors, Nearest] | None = None
+    _embedding_sought: bool = False
 
     def recall(
         self,
@@ -75,11 +84,12 @@ class Recalling(Asking):
         from syncmem.recall.asked import Question
 
         asked = Question(statements.text("question", question, QUESTION_BYTES_MAX))
-        self.index()
+        wish = self._wish(k, token_budget, count, log, dated=valid_at is not None)
+        self._index_texts()
+        likeness = self._likeness(asked.text)
         with self._seeing():
             axes = self._axes(valid_at, known_at, zone, scope, entity, predicates, min_trust, include_history)
-            wish = self._wish(k, token_budget, count, log, dated=valid_at is not None)
-            recalled = self._answering.answer(asked, axes, wish, None, ())
+            recalled = self._answering.answer(asked, axes, wish, likeness(), self._notes())
         return self._noted(recalled, axes, wish)
 
     def briefing(
@@ -101,7 +111,7 @@ class Recalling(Asking):
 
         The arguments are those of :meth:`recall`.
         """
-        self.index()
+        self._index_texts()
         with self._seeing():
             axes = self._axes(valid_at, known_at, zone, scope, entity, None, min_trust, include_history)
             wish = self._wish(k, token_budget, count, log, dated=valid_at is not None, briefing=True)
@@ -118,7 +128,7 @@ class Recalling(Asking):
         words = terms(statements.text("text", text, QUESTION_BYTES_MAX))
         if not words:
             raise InvalidInput("the text has no word to look for; pass a word")
-        self.index()
+        self._index_texts()
         with self._seeing():
             rows = islice(rows_with(self._replica, self._reading, words, scope), limit)
             return [self._telling.belief(slot, rectangle) for slot, rectangle in rows]
@@ -134,27 +144,100 @@ class Recalling(Asking):
 
         if not isinstance(about, str):
             raise InvalidInput(f"a receipt or a text is wanted, not {type(about).__name__}; pass recalled.receipt")
-        self.index()
+        self._index_texts()
         with self._seeing():
             saying = Saying(self._replica, self._reading, self._telling, self._answering)
             entry = saying.entry(about)
             asked = again(entry, self._now())
-            if asked is None or entry.asked is None or entry.question is None:
+        if asked is None or entry.asked is None or entry.question is None:
+            with self._seeing():
                 return saying.said(entry, None, entry.instant)
-            axes, instant = asked
-            wish = self._wish(entry.asked["k"], None, None, False)
+        axes, instant = asked
+        wish = self._wish(entry.asked["k"], None, None, False)
+        likeness = self._likeness(entry.question)
+        with self._seeing():
             if entry.asked["briefing"]:
                 return saying.said(entry, self._answering.brief(axes, wish), instant)
-            return saying.said(entry, self._answering.answer(Question(entry.question), axes, wish, None, ()), instant)
+            answer = self._answering.answer(Question(entry.question), axes, wish, likeness(), ())
+            return saying.said(entry, answer, instant)
 
-    def index(self) -> None:
-        """Make what recall needs, if it is not there: once; afterwards every write keeps it."""
+    def index(self, *, progress: Callable[[int, int], None] | None = None) -> None:
+        """Make all that recall needs: the texts, once, and the vectors that are lacking.
+
+        Writes keep the texts; vectors are made later, some at each recall, or all of them here, outside of any lock,
+        so that a thread may do it. ``progress`` is told how many were made and how many there are to make.
+        """
+        self._index_texts()
+        made = 0
+        with self._seeing():
+            wanted = 0 if self._vectors is None else self._vectors.lacking()
+        while (done := self._embed(EMBEDDED_AT_ONCE)) is not None:
+            made += done
+            if progress is not None:
+                progress(made, max(made, wanted))
+
+    # -- texts and vectors ---------------------------------------------------------------------------
+
+    def _index_texts(self) -> None:
         with self._lock:
             self._replica.db.check_usable()
             self._replica.refresh()
             while not self._replica.index.whole:
                 with self._replica.transaction():
                     self._replica.index.advance()
+
+    @property
+    def _vectors(self) -> Vectors | None:
+        """The vectors of the model that was asked for."""
+        with self._lock:
+            if not self._embedding_sought:
+                from syncmem.recall.embedding import chosen
+                from syncmem.recall.nearest import Nearest
+                from syncmem.recall.vectors import Vectors
+
+                embedder = chosen(self._embedder_wanted)
+                if embedder is not None:
+                    vectors = Vectors(self._replica, embedder)
+                    self._embedding = vectors, Nearest(self._replica, vectors)
+                self._embedding_sought = True
+            return None if self._embedding is None else self._embedding[0]
+
+    def _embed(self, most: int) -> int | None:
+        """Make some vectors that are lacking, outside of the lock; how many, or None if there is nothing to do."""
+        vectors = self._vectors
+        if vectors is None:
+            return None
+        with self._seeing():
+            batch = vectors.batch(most)
+        if batch is None:
+            return None
+        made = vectors.embedder.embed_documents([each.text for each in batch.pending]) if batch.pending else []
+        with self._lock, self._replica.transaction():
+            vectors.put(batch, made)
+        return len(batch.pending)
+
+    def _likeness(self, question: str) -> Callable[[], Likeness | None]:
+        """The likeness to a question, once the lock is held: its vector is made before."""
+        vectors = self._vectors
+        if vectors is None:
+            return lambda: None
+        with suppress(FileError):  # they stay to be made
+            self._embed(EMBEDDED_AT_RECALL)
+        from syncmem.recall.vectors import packed
+
+        asked = packed(vectors.embedder.embed_query(question), vectors.embedder.dimension)
+        assert self._embedding is not None
+        nearest = self._embedding[1]
+        return lambda: nearest.to(asked)
+
+    def _notes(self) -> list[str]:
+        """What to know about an answer."""
+        vectors = self._vectors
+        if vectors is None:
+            install = "; pip install 'syncmem[embed]' for a model" if self._embedder_wanted == "auto" else ""
+            return [f"only words were compared: there is no embedder{install}"]
+        lacking = vectors.lacking()
+        return [f"{lacking} texts have no vector yet: index() makes them"] if lacking else []
 
     # -- how -----------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Final, Protocol
 
 from syncmem.recall.asked import Axes, Question
@@ -20,6 +21,8 @@ from syncmem.replica.index import digest
 from syncmem.replica.reading import Placed, Reading, Visible
 from syncmem.replica.replica import Replica
 
+DOCUMENTS_MAX: Final = 200  # beliefs that are ranked because of the text of their value
+NEAREST_MAX: Final = 60  # ... because of their vector
 LANES_MAX: Final = 200  # values of one many-valued slot that are looked at because of the slot: the newest
 Key = tuple[int, bytes, str]  # slot, lane, value
 
@@ -50,10 +53,10 @@ class Finding:
         matches = lexicon.match(question)
         filters = filters_of(axes, self._several_scopes())
         proposed = self._texts.propose(question, axes, matches, filters)
-        documents = dict.fromkeys(proposed.documents)
+        found = dict(self._of_slots(proposed.slots, axes))
+        found |= islice(self._of_documents(proposed.documents, axes), DOCUMENTS_MAX)
         if likeness is not None:
-            documents.update(dict.fromkeys(likeness.nearest(axes, filters)))
-        found = {**dict(self._of_slots(proposed.slots, axes)), **dict(self._of_documents(documents, axes))}
+            found |= islice(self._of_documents(likeness.nearest(axes, filters), axes), NEAREST_MAX)
         if likeness is not None:
             near = likeness.of((one.slot.id, digest(one.lane, one.rectangle.value)) for one in found.values())
             found = {

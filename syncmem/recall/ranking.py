@@ -26,7 +26,6 @@ class Weights:
     text: float = 1.0
     slot: float = 0.5  # the question names the slot
     vector: float = 1.0
-    vector_floor: float = 0.2  # likeness of what has nothing to do with each other
     prefix: float = 0.8  # a word that only begins like one of the question
     verbose: float = 0.002  # taken off for each term of a value that the question did not ask for
 
@@ -38,7 +37,7 @@ _VERBOSE_TERMS_MAX: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A belief that may be an answer: its slot, lane and rectangle; ``likeness`` as of vectors, if there is any."""
+    """A belief that may be an answer; ``likeness``: from 0 (as any two texts) to 1 (the same), if there are vectors."""
 
     slot: Slot
     lane: bytes
@@ -86,7 +85,7 @@ def score(
     named = match is not None and match.named and mentioned
     points = by.text * coverage + (by.slot if named else 0.0)
     points -= by.verbose * min(sum(term not in weights for term in value), _VERBOSE_TERMS_MAX)
-    near = 0.0 if found.likeness is None else max(found.likeness - by.vector_floor, 0.0)
+    near = found.likeness or 0.0
     points += by.vector * near
     why = ("slot",) * named + ("text",) * (explained > 0) + ("vector",) * (near > 0)
     return Scored(found, points, why)

@@ -198,6 +198,8 @@ class Index:
 
     def _move(self, entry: int, before: int, live: int, found: str) -> None:
         if (before > 0) != (live > 0):
+            if live and not entry & 1:
+                self._db.execute(_RENEW, (entry >> 1,))
             self._take_out(entry, before, found)
             self._put(entry, live, found)
 
@@ -214,6 +216,10 @@ class Index:
 
 
 _FIND: Final = "SELECT id, live, terms FROM documents WHERE slot = ? AND digest = ?"
+_RENEW: Final = (  # under a new number, so that who follows the vectors sees it again
+    "INSERT OR REPLACE INTO vectors (document, model, words, vector) "
+    "SELECT document, model, words, vector FROM vectors WHERE document = ?"
+)
 _ANY: Final = "SELECT 1 FROM documents WHERE slot = ? LIMIT 1"
 
 
