@@ -153,18 +153,20 @@ _BEST: Final = ("e5", "minilm", "wordllama")  # hashing finds no meaning, and is
 
 
 def chosen(wanted: Embedder | str | None) -> Embedder | None:
-    """The embedder that was asked for by its name; "auto": the best that is installed, or None.
+    """The embedder that was asked for by its name; "auto": the best that is installed, if any; "none": none.
 
     Raises:
         InvalidInput: there is none of that name, or what it needs is not installed.
     """
-    if wanted is None or not isinstance(wanted, str):
+    if not isinstance(wanted, str):
         return wanted
+    if wanted == "none":
+        return None
     if wanted == "auto":
         found = next((name for name in _BEST if installed(name)), None)
         return None if found is None else _made(found)
     if wanted not in KINDS:
-        raise InvalidInput(f"there is no embedder {wanted!r}; use auto, {', '.join(KINDS)}, None, or an object")
+        raise InvalidInput(f"there is no embedder {wanted!r}; use auto, none, {', '.join(KINDS)}, or an object")
     if not installed(wanted):
         raise InvalidInput(f"the embedder {wanted} is not installed; {KINDS[wanted][2]}, or pass embedder='auto'")
     return _made(wanted)
