@@ -51,7 +51,7 @@ class Memory(Withdrawing, Judging, Recalling, Forgetting, Meeting, Syncing):
             Nextcloud or ownCloud copies, which can corrupt it. A mailbox "folder:PATH" belongs there instead.
         zone: the IANA zone of dates and naive times; without one they are refused unless each call names it.
         embedder: what makes vectors for :meth:`recall`: an :class:`~syncmem.recall.embedding.Embedder`, the name of
-            one ("minilm", "wordllama", "hashing"), "auto" for the best that is installed, None (or "none") for words alone.
+            one ("e5", "minilm", "wordllama", "hashing"), "auto" for the best that is installed, None for words alone.
         environment: clock, randomness and disk; for tests and simulations.
         wait_seconds: how long a write waits for other processes before it raises Busy.
 

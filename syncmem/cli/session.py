@@ -6,8 +6,8 @@ one; results go to standard output, errors and progress to standard error.
 
 from __future__ import annotations
 
-import os
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator

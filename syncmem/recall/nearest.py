@@ -35,7 +35,7 @@ class Nearest:
         self.engine = "sqlite-vec" if extension and _loaded(replica) else "numpy" if self._numpy else "python"
         self._bits: Any = None
         self._documents: Any = None
-        self._until = 0  # up to which row the one-bit vectors were made
+        self._until = 0
 
     def to(self, asked: bytes) -> Likeness:
         """The likeness of documents to a question, by its vector."""
@@ -84,9 +84,24 @@ class Nearest:
     def _follow(self, model: int) -> None:
         """Take in the vectors that were made since."""
         last = int(self._db.execute("SELECT coalesce(max(id), 0) FROM vectors").fetchone()[0])
-        if last > self._until:
-            self._add(model, self._until)
-            self._until = last
+        until = self._reached()
+        if last > until:
+            self._add(model, until)
+            self._reach(last)
+
+    def _reached(self) -> int:
+        """Up to which row the one-bit vectors were made; with sqlite-vec as transactional as they are."""
+        if self.engine != "sqlite-vec":
+            return self._until
+        self._db.execute("CREATE TEMP TABLE IF NOT EXISTS near_until (until INTEGER NOT NULL)")
+        row = self._db.execute("SELECT until FROM temp.near_until").fetchone()
+        return 0 if row is None else int(row[0])
+
+    def _reach(self, until: int) -> None:
+        self._until = until
+        if self.engine == "sqlite-vec":
+            self._db.execute("DELETE FROM temp.near_until")
+            self._db.execute("INSERT INTO temp.near_until VALUES (?)", (until,))
 
     def _add(self, model: int, until: int) -> None:
         size = self._vectors.embedder.dimension
@@ -110,8 +125,8 @@ class Nearest:
         return numpy.packbits(matrix > 0, axis=1)
 
     def forget(self) -> None:
-        """Make the cache anew when it is next needed."""
-        self._until = 0
+        """Make the one-bit vectors anew when they are next needed."""
+        self._reach(0)
 
 
 class Likeness:

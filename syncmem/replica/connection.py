@@ -128,8 +128,10 @@ class Database:
         self.execute("BEGIN")
         try:
             yield
-        finally:
+            self.execute("COMMIT")  # nothing was written but perhaps temporary tables
+        except BaseException:
             self._roll_back()
+            raise
 
     def rewrite(self) -> None:
         """Write the whole file anew, so that nothing of what was deleted is left between its rows.

@@ -30,6 +30,8 @@ QUESTIONS = ("Which city is Ana's?", "language", "a", "Does Bob speak B?", "ana 
 @given(st.randoms(use_true_random=False), st.booleans())
 def test_the_index_is_what_is_believed_whatever_happens(random: Random, vault: bool) -> None:
     world = World(random, 2, vault)
+    for memory in world.memories:
+        memory._embedder_wanted = random.choice((None, "hashing"))
     world.memories[0].index()
     for _ in range(random.randint(1, 25)):
         world.step()
@@ -68,6 +70,7 @@ def nothing_stale_is_found(memory: Memory, random: Random) -> None:
 def test_known_at_finds_what_was_found_then(random: Random) -> None:
     world = World(random, 2, vault=False)
     memory = world.memories[0]
+    memory._embedder_wanted = random.choice((None, "hashing"))
     then: list[tuple[int, str, Any, list[Any]]] = []
     verbs = (world.say, world.say, world.name, world.define, world.merge)
     for _ in range(random.randint(2, 20)):
