@@ -103,9 +103,10 @@ def name_text(name: str) -> str:
 
 def _words(text: str) -> Iterable[str]:
     plain = text if text.isascii() else normalize("NFC", _ACCENTS.sub("", normalize("NFKD", text)))
-    plain = _OWN.sub("", plain).casefold()
-    for run in _RUNS.findall(_spaced(plain)):
-        if len(run) > 1 and _unspaced(run[0]):
+    plain = (_OWN.sub("", plain) if "'" in plain or "’" in plain else plain).casefold()
+    spaced = _spaced(plain)
+    for run in spaced.split() if plain.isascii() else _RUNS.findall(spaced):
+        if len(run) > 1 and run[0] > "\u0dff" and _unspaced(run[0]):
             yield from (run[index : index + 2] for index in range(len(run) - 1))
         elif "." in run or "," in run:
             numbers = _NUMBER.fullmatch(run.strip(".,"))

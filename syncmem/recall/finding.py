@@ -21,8 +21,8 @@ from syncmem.replica.index import digest
 from syncmem.replica.reading import Placed, Reading, Visible
 from syncmem.replica.replica import Replica
 
-DOCUMENTS_MAX: Final = 200  # beliefs that are ranked because of the text of their value
-NEAREST_MAX: Final = 60  # ... because of their vector
+DOCUMENTS_MAX: Final = 80  # beliefs that are ranked because of the text of their value
+NEAREST_MAX: Final = 40  # ... because of their vector
 LANES_MAX: Final = 200  # values of one many-valued slot that are looked at because of the slot: the newest
 Key = tuple[int, bytes, str]  # slot, lane, value
 

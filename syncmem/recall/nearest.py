@@ -7,6 +7,7 @@ Where sqlite-vec can be loaded it does the work, else numpy, else plain Python; 
 
 from __future__ import annotations
 
+import heapq
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -18,8 +19,8 @@ from syncmem.recall.vectors import Vectors
 from syncmem.replica.driver import dbapi, driver
 from syncmem.replica.replica import Replica
 
-EXACT_MAX: Final = 20_000  # vectors that are all compared; among more, one-bit vectors choose whom to compare
-NEAREST_MAX: Final = 1_000  # documents that are proposed, the nearest first
+EXACT_MAX: Final = 5_000  # vectors that are all compared; among more, one-bit vectors choose whom to compare
+NEAREST_MAX: Final = 300  # documents that are proposed, the nearest first: compared exactly, whoever chose them
 _FILTERED_MAX: Final = 20_000  # documents within filters that are compared
 _ASKED_AT_ONCE: Final = 500
 T = TypeVar("T")
@@ -43,14 +44,18 @@ class Nearest:
 
     # -- comparing ------------------------------------------------------------------------------------
 
-    def compared(self, rows: str, parameters: tuple[Any, ...], asked: bytes) -> list[tuple[float, Any]]:
-        """The likeness of all rows (whose last column is a vector), each with the rest of its row."""
+    def compared(
+        self, rows: str, parameters: tuple[Any, ...], asked: bytes, most: int = NEAREST_MAX
+    ) -> list[tuple[float, Any]]:
+        """The likeness of rows, whose last column is a vector, with the rest of each row: the most alike first."""
         if self.engine == "sqlite-vec":
-            sql = f"SELECT 1 - vec_distance_cosine(vector, ?1), * FROM ({rows})"
-            return [(row[0], row[1:-1]) for row in self._db.execute(sql, (asked, *parameters)).fetchall()]
-        found = self._db.execute(rows, (asked, *parameters)).fetchall()
-        likenesses = self._likenesses([row[-1] for row in found], asked)
-        return [(likeness, row[:-1]) for likeness, row in zip(likenesses, found, strict=True)]
+            sql = f"SELECT 1 - vec_distance_cosine(vector, ?1) AS likeness, * FROM ({rows}) ORDER BY likeness DESC"
+            found = self._db.execute(f"{sql} LIMIT {most}", (asked, *parameters)).fetchall()
+            return [(row[0], row[1:-1]) for row in found]
+        held = self._db.execute(rows, (asked, *parameters)).fetchall()
+        likenesses = self._likenesses([row[-1] for row in held], asked)
+        best = heapq.nlargest(most, range(len(held)), key=likenesses.__getitem__)
+        return [(likenesses[index], held[index][:-1]) for index in best]
 
     def _likenesses(self, vectors: Sequence[bytes], asked: bytes) -> list[float]:
         if self._numpy is not None and vectors:
@@ -154,15 +159,13 @@ class Likeness:
         else:
             found = self._among_nearest(self._model)
         found.sort(key=lambda pair: (-round(pair[0], 6), pair[1]))
-        yield from (row[0] for likeness, row in found[:NEAREST_MAX] if likeness > self._unlike)
+        yield from (row[0] for likeness, row in found if likeness > self._unlike)
 
     def _among_nearest(self, model: int) -> list[tuple[float, Any]]:
         """The likeness of the documents that seem nearest; what is no longer believed does not crowd them out."""
         for last_try in (False, True):
             near = self._nearest.roughly(model, self._asked, NEAREST_MAX)
-            found = [
-                pair for part in _parts(near) for pair in self._nearest.compared(_among(part), (model,), self._asked)
-            ]
+            found = self._nearest.compared(_among(near), (model,), self._asked)
             if last_try or len(found) * 2 > len(near):
                 break
             self._nearest.forget()
@@ -175,7 +178,7 @@ class Likeness:
         found: dict[tuple[int, int], float] = {}
         for part in _parts(sorted(set(documents))):
             pairs = ", ".join(f"({slot}, {digest})" for slot, digest in part)
-            for likeness, pair in self._nearest.compared(_OF.format(pairs), (self._model,), self._asked):
+            for likeness, pair in self._nearest.compared(_OF.format(pairs), (self._model,), self._asked, len(part)):
                 found[pair] = max(0.0, (likeness - self._unlike) / (1 - self._unlike))
         return found
 

@@ -25,7 +25,7 @@ class Weights:
 
     text: float = 1.0
     slot: float = 0.2  # the question names the slot
-    vector: float = 2.0
+    vector: float = 2.5
     prefix: float = 0.8  # a word that only begins like one of the question
     verbose: float = 0.002  # taken off for each term of a value that the question did not ask for
 

@@ -18,8 +18,8 @@ from syncmem.replica.connection import Database
 from syncmem.replica.index import mark
 
 POSTINGS_MAX: Final = 4_000  # entries of one term that are looked at; a term with more is called frequent
-SLOTS_MAX: Final = 100  # slots whose beliefs are read for a question
-DOCUMENTS_MAX: Final = 2_000  # documents whose rectangles may be, until enough of them hold
+SLOTS_MAX: Final = 60  # slots whose beliefs are read for a question
+DOCUMENTS_MAX: Final = 1_000  # documents whose rectangles may be, until enough of them hold
 _SLOTS_OF_PREDICATE: Final = 200  # slots proposed because of their predicate alone
 _PREDICATES_MAX: Final = 8  # predicates that propose slots: those that explain most of the question
 _PREFIX_LETTERS: Final = 4  # a term of so many letters also finds words that begin with it
