@@ -76,6 +76,8 @@ if TYPE_CHECKING:
     from syncmem.judging.packs import PackReport
     from syncmem.judging.questions import Answer, Option, Question
     from syncmem.judging.verbs import Submission
+    from syncmem.recall.embedding import Embedder
+    from syncmem.recall.results import Hit, Recalled, Said, SaidClaim
     from syncmem.standing import DeviceStatus, ErasureStatus, MailboxStatus, MailboxSync, SlotChange, Status, SyncReport
 
 __version__ = "0.1.0"
@@ -100,6 +102,7 @@ __all__ = [
     "DeviceStatus",
     "DiskFull",
     "Doctor",
+    "Embedder",
     "Environment",
     "ErasureReport",
     "ErasureStatus",
@@ -109,6 +112,7 @@ __all__ = [
     "Forked",
     "Grade",
     "HistoryEntry",
+    "Hit",
     "InvalidInput",
     "Invitation",
     "Judgement",
@@ -137,9 +141,12 @@ __all__ = [
     "Predicate",
     "Question",
     "ReadOnlyFile",
+    "Recalled",
     "Receipt",
     "RepairedLog",
     "Revoked",
+    "Said",
+    "SaidClaim",
     "SeveralValues",
     "SlotChange",
     "Source",
@@ -172,6 +179,8 @@ _LATE = {
     "PackReport": "syncmem.judging.packs",
     **dict.fromkeys(("Answer", "Option", "Question"), "syncmem.judging.questions"),
     "Submission": "syncmem.judging.verbs",
+    "Embedder": "syncmem.recall.embedding",
+    **dict.fromkeys(("Hit", "Recalled", "Said", "SaidClaim"), "syncmem.recall.results"),
     **dict.fromkeys(
         ("DeviceStatus", "ErasureStatus", "MailboxStatus", "MailboxSync", "SlotChange", "Status", "SyncReport"),
         "syncmem.standing",

@@ -26,7 +26,7 @@ DAY = timedelta(days=1)
 QUESTIONS = ("Which city is Ana's?", "language", "a", "Does Bob speak B?", "ana city A", "eva")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.randoms(use_true_random=False), st.booleans())
 def test_the_index_is_what_is_believed_whatever_happens(random: Random, vault: bool) -> None:
     world = World(random, 2, vault)
@@ -65,7 +65,7 @@ def nothing_stale_is_found(memory: Memory, random: Random) -> None:
             assert hit.past == (hit.belief.valid_to is not None and hit.belief.valid_to <= found.valid_at)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_known_at_finds_what_was_found_then(random: Random) -> None:
     world = World(random, 2, vault=False)
