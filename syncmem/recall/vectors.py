@@ -62,8 +62,9 @@ class Vectors:
         now = _digest_of_all(defined)
         until = done if words == now else 0
         found: list[Pending] = []
+        looked_at = count  # mostly all of the next ones need one
         while len(found) < count:
-            rows = self._db.execute(_NEXT, (model, until, _LOOKED_AT)).fetchall()
+            rows = self._db.execute(_NEXT, (model, until, looked_at)).fetchall()
             for number, scope, entity, predicate, value, has in rows:
                 until = number
                 wanted = defined.get((scope, predicate), 0)
@@ -71,8 +72,9 @@ class Vectors:
                     found.append(Pending(number, wanted, self._text(scope, entity, predicate, value)))
                     if len(found) == count:
                         break
-            if len(rows) < _LOOKED_AT:
+            if len(rows) < looked_at:
                 break
+            looked_at = _LOOKED_AT
         return None if (until, now) == (done, words) and row is not None else Batch(tuple(found), until, now)
 
     def put(self, batch: Batch, made: Sequence[Sequence[float]]) -> None:
