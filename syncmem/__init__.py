@@ -77,6 +77,8 @@ if TYPE_CHECKING:
     from syncmem.judging.packs import PackReport
     from syncmem.judging.questions import Answer, Option, Question
     from syncmem.judging.verbs import Submission
+    from syncmem.recall.embedding import Embedder
+    from syncmem.recall.results import Hit, Recalled, Said, SaidClaim
     from syncmem.standing import DeviceStatus, ErasureStatus, MailboxStatus, MailboxSync, SlotChange, Status, SyncReport
 
 __version__ = "0.1.0"
@@ -101,6 +103,7 @@ __all__ = [
     "DeviceStatus",
     "DiskFull",
     "Doctor",
+    "Embedder",
     "Environment",
     "Aliases",
     "ErasureReport",
@@ -111,6 +114,7 @@ __all__ = [
     "Forked",
     "Grade",
     "HistoryEntry",
+    "Hit",
     "InvalidInput",
     "Invitation",
     "Judgement",
@@ -139,9 +143,12 @@ __all__ = [
     "Predicate",
     "Question",
     "ReadOnlyFile",
+    "Recalled",
     "Receipt",
     "RepairedLog",
     "Revoked",
+    "Said",
+    "SaidClaim",
     "SeveralValues",
     "SlotChange",
     "Source",
@@ -174,6 +181,8 @@ _LATE = {
     "PackReport": "syncmem.judging.packs",
     **dict.fromkeys(("Answer", "Option", "Question"), "syncmem.judging.questions"),
     "Submission": "syncmem.judging.verbs",
+    "Embedder": "syncmem.recall.embedding",
+    **dict.fromkeys(("Hit", "Recalled", "Said", "SaidClaim"), "syncmem.recall.results"),
     **dict.fromkeys(
         ("DeviceStatus", "ErasureStatus", "MailboxStatus", "MailboxSync", "SlotChange", "Status", "SyncReport"),
         "syncmem.standing",

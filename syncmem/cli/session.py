@@ -7,6 +7,7 @@ one; results go to standard output, errors and progress to standard error.
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -65,7 +66,12 @@ class Session:
 
     def opening(self, key_file: str | None) -> Any:
         """What Memory, join and recover are told alike."""
-        return {"key": key_in(key_file), "zone": self.zone_name, "allow_cloud_folder": self.allow_cloud_folder}
+        return {
+            "key": key_in(key_file),
+            "zone": self.zone_name,
+            "allow_cloud_folder": self.allow_cloud_folder,
+            "embedder": os.environ.get("SYNCMEM_EMBEDDER", "auto"),
+        }
 
     def check_exists(self) -> None:
         if not Path(self.db).exists():

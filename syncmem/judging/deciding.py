@@ -9,6 +9,7 @@ the candidate                                          decision
 =====================================================  =========================================================
 retells a claim that is known                          set aside, linked to that claim: no new evidence
 is the agent's own word                                set aside: no evidence
+repeats what was recalled (carries a receipt)          set aside: no evidence, whoever passed it on
 is quoted or hypothetical                              set aside: not said as a fact by its speaker
 says that something did not hold for some time         set aside: no statement says that of a time alone
 comes from a passage whose same claim stands           set aside: known from there already
@@ -42,6 +43,8 @@ from syncmem.model.equality import Equality
 from syncmem.model.evidence import is_agent as is_agent_kind
 from syncmem.model.predicate import Predicate
 from syncmem.model.value import NONE, encode, key
+from syncmem.model.words import texts_in
+from syncmem.recall.receipts import echoes
 from syncmem.results import Belief, HistoryEntry
 
 _SOURCE_TIERS: Final = frozenset({"user", "integration", "document"})
@@ -103,6 +106,8 @@ def _set_aside(candidate: Candidate, definition: Predicate, heard: Sequence[Hist
     """Why a candidate is no evidence, if it is none."""
     if is_agent(candidate):
         return "the agent's own words are no evidence"
+    if _repeats(candidate):
+        return "it repeats what was recalled, which is no new evidence"
     if candidate.kind in (Manner.QUOTED, Manner.HYPOTHETICAL):
         return f"it was {candidate.kind}, not said as a fact by its speaker"
     if candidate.kind == Manner.NEGATED and candidate.verb in (Verb.PERIOD, Verb.TEMPORARY):
@@ -145,6 +150,13 @@ def _corrected(candidate: Candidate, definition: Predicate, present: Sequence[Be
     named = [b for b in present if candidate.instead_of is None or same(b.value, candidate.instead_of, equality)]
     target = named[0] if len(named) == 1 else None
     return None if target is None or same(target.value, candidate.value, equality) else target
+
+
+def _repeats(candidate: Candidate) -> bool:
+    """Whether a candidate carries a receipt or a block of a recall, in its source or in what it says."""
+    source = candidate.source
+    said = [source.kind, source.id, source.episode, candidate.entity, candidate.predicate]
+    return any(map(echoes, [*said, *texts_in(candidate.value)]))
 
 
 def is_agent(candidate: Candidate) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 
 from syncmem.errors import InvalidInput
 from syncmem.judging.candidate import Candidate, Manner, Verb, read_candidates
+from syncmem.recall.receipts import without_blocks
 from syncmem.results import Source
 
 USER: Final = Source(kind="user")
@@ -22,7 +23,7 @@ Ask = Callable[[str], str]  # a prompt to the answer of a model
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """A text that one speaker said or wrote.
+    """A text that one speaker said or wrote; a block of a recall in it is blanked out: it is this memory's own word.
 
     Attributes:
         speaker: the entity that "I" means.
@@ -37,6 +38,9 @@ class Utterance:
     offset: int = 0
     scope: str = "vault"
     zone: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", without_blocks(self.text))
 
     def passage(self, start: int, end: int) -> Source:
         """The source of a part of the text."""

@@ -119,6 +119,20 @@ class Database:
         finally:
             self.in_transaction = False
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Several readings of one state of the file, whatever other processes write meanwhile."""
+        if self.in_transaction:
+            yield
+            return
+        self.execute("BEGIN")
+        try:
+            yield
+            self.execute("COMMIT")  # nothing was written but perhaps temporary tables
+        except BaseException:
+            self._roll_back()
+            raise
+
     def rewrite(self) -> None:
         """Write the whole file anew, so that nothing of what was deleted is left between its rows.
 

@@ -26,7 +26,9 @@ from syncmem.replica.cuts import Cuts
 from syncmem.replica.digests import Digests
 from syncmem.replica.erasures import Erasures
 from syncmem.replica.fold import Fold
+from syncmem.replica.index import Index
 from syncmem.replica.logs import Logs
+from syncmem.replica.readlog import ReadLog
 from syncmem.replica.rectangles import Change
 from syncmem.replica.references import references
 from syncmem.replica.retelling import Retelling
@@ -47,6 +49,8 @@ class Erasing:
         cuts: Cuts,
         fold: Fold,
         erasures: Erasures,
+        index: Index,
+        readlog: ReadLog,
     ) -> None:
         self._db = database
         self._logs = logs
@@ -54,6 +58,8 @@ class Erasing:
         self._aliases: Aliases = catalog.aliases
         self._fold = fold
         self._erasures = erasures
+        self._index = index
+        self._readlog = readlog
         self._digests = Digests(database, logs)
         self._retelling = Retelling(database, logs, catalog, clocks, cuts, fold)
         self.hints: dict[str, list[str]] = {}  # scope -> entities of which it is known that they are to be erased
@@ -96,6 +102,7 @@ class Erasing:
         for scope, group in groupby(by_scope, key=lambda pair: pair[0]):
             for entity in self._entities(scope, [position for _, position in group]):
                 self._drop_candidates(scope, entity)
+                self.leaves_traces |= self._readlog.forget_entity(entity)
                 for position in self.about(scope, entity):
                     if self._erasures.forbids(position, self._logs.event(position)):
                         yield position
@@ -109,8 +116,8 @@ class Erasing:
         sql += " UNION SELECT DISTINCT value FROM candidates, json_each(subjects) WHERE scope = ?1"
         for side in ("one", "other"):  # a name that stands under another one has no slot
             sql += f" UNION SELECT {side} FROM entity_links WHERE scope IN (?1, ?2)"
-        known = [row[0] for row in self._db.execute(sql, (scope, VAULT)).fetchall()]
-        return [entity for entity in known if any(subject_name(key, entity) in wanted for key, wanted in names)]
+        known = {row[0] for row in self._db.execute(sql, (scope, VAULT)).fetchall()} | set(self._readlog.names())
+        return [entity for entity in sorted(known) if any(subject_name(key, entity) in wanted for key, wanted in names)]
 
     def about(self, scope: str, entity: str) -> list[int]:
         """The positions of the folded events of a scope that are about an entity."""
@@ -145,6 +152,7 @@ class Erasing:
             taking.mark(position)
         for position in positions:
             self._drop_rows(position)
+        self._readlog.forget_claims(positions)
         self._logs.erase(positions)
         self._fold.forget_all()
         if taking.regions:
@@ -187,6 +195,7 @@ class Erasing:
         for table in ("pages", "beliefs"):
             self._db.execute(f"DELETE FROM {table} WHERE slot = ?", (slot.id,))
         self._catalog.drop(slot)
+        self._index.drop(slot.id)
 
 
 class _Taking:
