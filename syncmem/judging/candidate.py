@@ -20,6 +20,7 @@ from syncmem.model.instant import parse
 from syncmem.model.value import NONE
 from syncmem.results import Source, as_dict
 
+WORDS_BYTES_MAX: Final = 8 * 1024  # a paragraph: who sends more has not looked for the sentence
 CANDIDATES_MAX: Final = 1_000  # of one text: more is a model that repeats itself
 
 _UNNAMED: Final = Source()
@@ -62,6 +63,8 @@ class Candidate:
         instead_of: what a correction replaces; unsaid: what is believed.
         mentions: other entities that it speaks of.
         confidence: what the extractor thinks of it.
+        words: the sentence that says it; where they say more than the candidate (an end, a time, a doubt), it is
+            written as a guess, contested, and the user is asked. They are kept only until it is judged.
     """
 
     entity: str
@@ -78,6 +81,7 @@ class Candidate:
     confidence: float | None = None
     scope: str = "vault"
     zone: str | None = None
+    words: str | None = None
 
     def __post_init__(self) -> None:
         verb, kind = _one_of(Verb, "verb", self.verb), _one_of(Manner, "kind", self.kind)
@@ -86,6 +90,8 @@ class Candidate:
         for name in ("entity", "predicate", "scope"):
             object.__setattr__(self, name, statements.name(name, getattr(self, name)))
         object.__setattr__(self, "mentions", tuple(statements.name("mentioned entity", each) for each in self.mentions))
+        if self.words is not None:
+            object.__setattr__(self, "words", statements.text("words", self.words, WORDS_BYTES_MAX))
         if verb == Verb.PERIOD and (self.since is None or self.until is None):
             raise InvalidInput("a period has since and until; give both, or use 'end' for what is over")
         if verb == Verb.TEMPORARY and self.until is None:
@@ -154,6 +160,7 @@ class CandidateFields(BaseModel):
     confidence: float | None = Field(default=None, ge=0, le=1)
     scope: str = "vault"
     zone: str | None = None
+    words: str | None = None
 
     def candidate(self) -> Candidate:
         given = {name: getattr(self, name) for name in self.model_fields_set - {"source", "value", "instead_of"}}

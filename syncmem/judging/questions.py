@@ -4,11 +4,15 @@ Rules: a question follows from what is believed and defined, so every device has
 answered on any; only a name in doubt is known to one device alone, and what settles it (a definition) travels;
 its id names its options, so an answer never meets a question that has changed; texts take no side.
 
+The most valuable ones come first: in the order of this table, sensitive predicates before all others, and within a
+kind what has been open for longest, because much settles itself when the user next speaks of it.
+
 ===========  ===================================================================================
 kind         asked when
 ===========  ===================================================================================
 contested    something contradicts what is believed now
 sensitive    a value of a sensitive predicate is believed now, and no user has confirmed it
+guess        where one value holds, a guess took another guess's place, and nobody has said which
 name         a candidate was filed under a name that may mean another predicate
 ===========  ===================================================================================
 """
@@ -20,14 +24,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from hashlib import sha256
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from syncmem.codec import pack, unpack
+from syncmem.errors import InvalidInput
 from syncmem.judging.consolidating import stands
 from syncmem.judging.matching import by_names
 from syncmem.judging.queue import Entry
 from syncmem.model.instant import to_datetime
 from syncmem.model.value import NONE, encode
+from syncmem.replica.unsettled import Unsettled
 from syncmem.results import Belief, HistoryEntry, Source, as_dict
 from syncmem.statements import TRUST_TIERS
 
@@ -69,7 +76,7 @@ class Question:
     """Something to ask the user.
 
     Attributes:
-        kind: "contested", "sensitive" or "name".
+        kind: "contested", "sensitive", "guess" or "name".
         text: the question in a sentence.
         options: what was said; the first one is believed.
         since: from when on it is open what holds.
@@ -91,35 +98,77 @@ class Question:
         return as_dict(self)
 
 
-def questions(memory: Judging, scope: str | None, about: Question | None = None) -> tuple[Question, ...]:
-    """The open questions: contested slots first, then sensitive values, then names. ``about``: only of its slot."""
-    wanted = None if about is None else (about.scope, about.entity, about.predicate)
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which questions are wanted: of a scope, about what another question was about, and how many at most."""
+
+    scope: str | None = None
+    about: Question | None = None
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.limit is not None and self.limit < 1:
+            raise InvalidInput(f"limit={self.limit} asks for nothing; pass 1 or more, or leave it out for all")
+
+
+def questions(memory: Judging, asked: Asked) -> tuple[Question, ...]:
+    """The open questions, the most valuable ones first."""
     with memory._looking():
-        now = to_datetime(memory._now())
-        assert now is not None
-        beliefs = [b for b in memory.contested(valid_at=now, scope=scope) if wanted in (None, _slot(b))]
-        contested = [_contested(memory, belief, now) for belief in beliefs]
-        asked = {question.options[0].event for question in contested}
-        left = [b for b in _unconfirmed(memory, scope) if b.event not in asked and wanted in (None, _slot(b))]
-        return (*contested, *(_sensitive(memory, belief) for belief in left), *_names(memory, scope))
+        return tuple(islice(_questions(memory, asked), asked.limit))
 
 
-def _slot(belief: Belief) -> tuple[str, str, str]:
-    return belief.scope, belief.entity, belief.predicate
+def _questions(memory: Judging, asked: Asked) -> Iterator[Question]:
+    now, about = memory._now(), asked.about
+    slot = None if about is None else memory._slot(about.scope, about.entity, about.predicate)
+    if about is None or slot is not None:
+        sensitive = _sensitive_predicates(memory)
+        among = Unsettled(memory._replica.db, now, sensitive, asked.scope, None if slot is None else slot.id)
+        found = among.contested(asked.limit) + among.guessed(TRUST_TIERS["inference"], asked.limit)
+        for is_sensitive in (True, False):
+            for where, rectangle in found:
+                if ((where.scope, where.predicate) in sensitive) == is_sensitive:
+                    question = _about_value(memory, memory._telling.belief(where, rectangle), now, is_sensitive)
+                    if question.kind != "guess" or len(question.options) > 1:
+                        yield question
+    yield from _names(memory, asked.scope)
 
 
-# -- contested slots -------------------------------------------------------------------------------------
+def _sensitive_predicates(memory: Judging) -> set[tuple[str, str]]:
+    """(scope, predicate) of all that is sensitive and of which anything was said."""
+    catalog = memory._replica.catalog
+    scopes = [row[0] for row in memory._replica.db.execute("SELECT DISTINCT scope FROM slots").fetchall()]
+    names = {name for name, _, each in catalog.defined() if each.sensitive}
+    return {(scope, name) for scope in scopes for name in names if catalog.predicate(scope, name).sensitive}
 
 
-def _contested(memory: Judging, belief: Belief, now: datetime) -> Question:
-    told = memory.why(belief, valid_at=now)
+def _about_value(memory: Judging, belief: Belief, now: int, sensitive: bool) -> Question:
+    """The question about a belief: what else was said, and by whom."""
+    moment = to_datetime(now)
+    assert moment is not None
+    told = memory.why(belief, valid_at=moment)
     winner = told.winner or memory.event(belief.event)
-    rivals = [_option(entry) for entry, _ in told.lost if _covers(entry, now) and _is_rival(entry, winner)]
-    rivals = rivals or [_option(entry, over=True) for entry in _against(memory, belief, winner)]
-    options = _different([_option(winner), *rivals])
-    sides = " or ".join(_side(memory, option) for option in options)
-    text = f"What holds now for {belief.predicate} of {belief.entity}: {sides}?"
-    return _question("contested", text, belief, options, belief.valid_from)
+    others = [entry for entry, _ in told.lost if _covers(entry, moment)]
+    options = _different([_option(winner), *map(_option, (each for each in others if _is_rival(each, winner)))])
+    guessed = belief.trust <= TRUST_TIERS["inference"]
+    if guessed:  # no better word than that of what it replaced
+        options = _different([*options, *(_option(each) for each in others if each.trust <= belief.trust)])
+    if belief.contested and (guessed or len(options) == 1):
+        options = _different([*options, *(_option(each, over=True) for each in _against(memory, belief, winner))])
+    kind = "contested" if belief.contested else "sensitive" if sensitive else "guess"
+    return _question(kind, _text(memory, kind, belief, options), belief, options, belief.valid_from)
+
+
+def _text(memory: Judging, kind: str, belief: Belief, options: tuple[Option, ...]) -> str:
+    first, *others = (_side(memory, option) for option in options)
+    what = f"{belief.predicate} of {belief.entity}"
+    if kind == "sensitive":
+        before = f" Said before: {', '.join(others)}." if others else ""
+        return f"Is this right for {what}: {first}?{before}"
+    asked = "What holds now for" if kind == "contested" else "Nobody has confirmed"
+    return f"{asked} {what}: {' or '.join((first, *others))}?"
+
+
+# -- what contradicts a belief -----------------------------------------------------------------------------
 
 
 def _covers(entry: HistoryEntry, now: datetime) -> bool:
@@ -158,37 +207,6 @@ def _different(options: Iterable[Option]) -> tuple[Option, ...]:
         if other is None or (later and other is not next(iter(found.values()))):
             found[place] = option
     return tuple(found.values())
-
-
-# -- sensitive values ------------------------------------------------------------------------------------
-
-
-def _unconfirmed(memory: Judging, scope: str | None) -> Iterator[Belief]:
-    """What is believed now of sensitive predicates by no better word than that of a candidate."""
-    catalog = memory._replica.catalog
-    now = memory._now()
-    for name in sorted({name for name, _, each in catalog.defined() if each.sensitive}):
-        for slot in catalog.slots_of(name):
-            wanted = scope in (None, slot.scope) and catalog.predicate(slot.scope, name).sensitive
-            for _, rectangle in memory._reading.at(slot, now) if wanted else []:
-                if rectangle.trust <= TRUST_TIERS["inference"]:
-                    yield memory._telling.belief(slot, rectangle)
-
-
-def _sensitive(memory: Judging, belief: Belief) -> Question:
-    options = _different([_option(memory.event(belief.event)), *_replaced(memory, belief)])
-    first, *others = (_side(memory, option) for option in options)
-    before = f" Said before: {', '.join(others)}." if others else ""
-    text = f"Is this right for {belief.predicate} of {belief.entity}: {first}?{before}"
-    return _question("sensitive", text, belief, options, belief.valid_from)
-
-
-def _replaced(memory: Judging, belief: Belief) -> list[Option]:
-    """Other values that were heard and not confirmed either, of which this one took the place."""
-    now = to_datetime(memory._now())
-    assert now is not None
-    lost = memory.why(belief, valid_at=now).lost
-    return [_option(entry) for entry, _ in lost if _covers(entry, now) and entry.trust <= belief.trust]
 
 
 # -- names in doubt --------------------------------------------------------------------------------------

@@ -98,11 +98,16 @@ class Judging(TakingBack, Asking):
 
         return tuple(consolidate(self, by_names if matcher is None else matcher))
 
-    def questions(self, *, scope: str | None = None) -> tuple[Question, ...]:
-        """What to ask the user: contested slots, sensitive values that nobody confirmed, names in doubt."""
-        from syncmem.judging.questions import questions
+    def questions(self, *, scope: str | None = None, limit: int | None = None) -> tuple[Question, ...]:
+        """What to ask the user, the most valuable first: what is sensitive, contested, guessed, a name in doubt.
 
-        return questions(self, scope)
+        Args:
+            limit: how many at most; it costs what these cost, however many are open. Two a week are enough for most:
+                of a kind, the longest open come first, and what is new often settles itself.
+        """
+        from syncmem.judging.questions import Asked, questions
+
+        return questions(self, Asked(scope=scope, limit=limit))
 
     def answer(self, question: Question | str, answer: object | Answer) -> tuple[Receipt, ...]:
         """Record the user's word on a question (or its id), on every device that hears of it.

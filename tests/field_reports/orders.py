@@ -90,17 +90,19 @@ class Devices:
         arguments = [self._event(argument) for argument in step.arguments]
         words = {name: self._event(argument) for name, argument in step.words.items()}
         if step.verb == "submit":
-            return self._judge(name, Candidate(*arguments, **words))
+            return self._judge(step, name, Candidate(*arguments, **words))
         receipt = getattr(memory, step.verb)(*arguments, **words)
         if step.name is not None:
             self.events[step.name] = (name, receipt.event)
         return receipt
 
-    def _judge(self, name: str, candidate: Candidate) -> Judgement:
+    def _judge(self, step: Step, name: str, candidate: Candidate) -> Judgement:
         """Submit a candidate and consolidate a second later; what became of it."""
         at_once = self.memories[name].submit(candidate).judged
         self.clocks[name].time += SECOND
-        (judged,) = [*at_once, *self.memories[name].consolidate()]
+        judged = [*at_once, *self.memories[name].consolidate()][-1]
+        if step.name is not None and judged.receipts:
+            self.events[step.name] = (name, judged.receipts[0].event)
         return judged
 
     def _event(self, argument: Any) -> Any:
