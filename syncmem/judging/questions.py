@@ -4,8 +4,8 @@ Rules: a question follows from what is believed and defined, so every device has
 answered on any; only a name in doubt is known to one device alone, and what settles it (a definition) travels;
 its id names its options, so an answer never meets a question that has changed; texts take no side.
 
-The most valuable ones come first: in the order of this table, sensitive predicates before all others, and within a
-kind what has been open for longest, because much settles itself when the user next speaks of it.
+The most valuable ones come first: sensitive predicates before all others, then in the order of this table, then by
+the weight of what was said against a belief (:mod:`syncmem.judging.weighing`).
 
 ===========  ===================================================================================
 kind         asked when
@@ -32,11 +32,10 @@ from syncmem.errors import InvalidInput
 from syncmem.judging.consolidating import stands
 from syncmem.judging.matching import by_names
 from syncmem.judging.queue import Entry
+from syncmem.judging.weighing import GUESS, weighed
 from syncmem.model.instant import to_datetime
 from syncmem.model.value import NONE, encode
-from syncmem.replica.unsettled import Unsettled
 from syncmem.results import Belief, HistoryEntry, Source, as_dict
-from syncmem.statements import TRUST_TIERS
 
 if TYPE_CHECKING:
     from syncmem.judging.verbs import Judging
@@ -121,24 +120,11 @@ def _questions(memory: Judging, asked: Asked) -> Iterator[Question]:
     now, about = memory._now(), asked.about
     slot = None if about is None else memory._slot(about.scope, about.entity, about.predicate)
     if about is None or slot is not None:
-        sensitive = _sensitive_predicates(memory)
-        among = Unsettled(memory._replica.db, now, sensitive, asked.scope, None if slot is None else slot.id)
-        found = among.contested(asked.limit) + among.guessed(TRUST_TIERS["inference"], asked.limit)
-        for is_sensitive in (True, False):
-            for where, rectangle in found:
-                if ((where.scope, where.predicate) in sensitive) == is_sensitive:
-                    question = _about_value(memory, memory._telling.belief(where, rectangle), now, is_sensitive)
-                    if question.kind != "guess" or len(question.options) > 1:
-                        yield question
+        for each in weighed(memory, now, asked.scope, slot, some=asked.limit is not None):
+            question = _about_value(memory, memory._telling.belief(each.slot, each.belief), now, each.sensitive)
+            if question.kind != "guess" or len(question.options) > 1:
+                yield question
     yield from _names(memory, asked.scope)
-
-
-def _sensitive_predicates(memory: Judging) -> set[tuple[str, str]]:
-    """(scope, predicate) of all that is sensitive and of which anything was said."""
-    catalog = memory._replica.catalog
-    scopes = [row[0] for row in memory._replica.db.execute("SELECT DISTINCT scope FROM slots").fetchall()]
-    names = {name for name, _, each in catalog.defined() if each.sensitive}
-    return {(scope, name) for scope in scopes for name in names if catalog.predicate(scope, name).sensitive}
 
 
 def _about_value(memory: Judging, belief: Belief, now: int, sensitive: bool) -> Question:
@@ -149,7 +135,7 @@ def _about_value(memory: Judging, belief: Belief, now: int, sensitive: bool) -> 
     winner = told.winner or memory.event(belief.event)
     others = [entry for entry, _ in told.lost if _covers(entry, moment)]
     options = _different([_option(winner), *map(_option, (each for each in others if _is_rival(each, winner)))])
-    guessed = belief.trust <= TRUST_TIERS["inference"]
+    guessed = belief.trust <= GUESS
     if guessed:  # no better word than that of what it replaced
         options = _different([*options, *(_option(each) for each in others if each.trust <= belief.trust)])
     if belief.contested and (guessed or len(options) == 1):

@@ -102,8 +102,9 @@ class Judging(TakingBack, Asking):
         """What to ask the user, the most valuable first: what is sensitive, contested, guessed, a name in doubt.
 
         Args:
-            limit: how many at most; it costs what these cost, however many are open. Two a week are enough for most:
-                of a kind, the longest open come first, and what is new often settles itself.
+            limit: how many at most, such as the two of this week; much of the rest settles itself when the user
+                next speaks of it. What comes first: what is sensitive; what was stated against a belief, and not
+                only guessed; what was said more than once; what has been open for longest.
         """
         from syncmem.judging.questions import Asked, questions
 
