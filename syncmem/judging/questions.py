@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
 from itertools import islice
@@ -32,8 +32,7 @@ from syncmem.errors import InvalidInput
 from syncmem.judging.consolidating import stands
 from syncmem.judging.matching import by_names
 from syncmem.judging.queue import Entry
-from syncmem.judging.weighing import GUESS, weighed
-from syncmem.model.instant import to_datetime
+from syncmem.judging.weighing import GUESS, Weighed, weighed
 from syncmem.model.value import NONE, encode
 from syncmem.results import Belief, HistoryEntry, Source, as_dict
 
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     from syncmem.judging.verbs import Judging
 
 _ID_LETTERS: Final = 12
-_TIE: Final = timedelta(minutes=5)  # what two devices say within it contradicts each other, as in the fold
 
 
 class Answer(StrEnum):
@@ -121,26 +119,21 @@ def _questions(memory: Judging, asked: Asked) -> Iterator[Question]:
     slot = None if about is None else memory._slot(about.scope, about.entity, about.predicate)
     if about is None or slot is not None:
         for each in weighed(memory, now, asked.scope, slot, some=asked.limit is not None):
-            question = _about_value(memory, memory._telling.belief(each.slot, each.belief), now, each.sensitive)
+            question = _about_value(memory, each)
             if question.kind != "guess" or len(question.options) > 1:
                 yield question
     yield from _names(memory, asked.scope)
 
 
-def _about_value(memory: Judging, belief: Belief, now: int, sensitive: bool) -> Question:
+def _about_value(memory: Judging, each: Weighed) -> Question:
     """The question about a belief: what else was said, and by whom."""
-    moment = to_datetime(now)
-    assert moment is not None
-    told = memory.why(belief, valid_at=moment)
-    winner = told.winner or memory.event(belief.event)
-    others = [entry for entry, _ in told.lost if _covers(entry, moment)]
-    options = _different([_option(winner), *map(_option, (each for each in others if _is_rival(each, winner)))])
-    guessed = belief.trust <= GUESS
-    if guessed:  # no better word than that of what it replaced
-        options = _different([*options, *(_option(each) for each in others if each.trust <= belief.trust)])
-    if belief.contested and (guessed or len(options) == 1):
-        options = _different([*options, *(_option(each, over=True) for each in _against(memory, belief, winner))])
-    kind = "contested" if belief.contested else "sensitive" if sensitive else "guess"
+    belief = memory._telling.belief(each.slot, each.belief)
+    winner = memory._telling.entry(each.winner)
+    positions = [*each.rivals, *(each.guesses if belief.trust <= GUESS else ())]
+    options = _different(map(_option, (winner, *map(memory._telling.entry, positions))))
+    if belief.contested and (belief.trust <= GUESS or len(options) == 1):
+        options = _different([*options, *(_option(entry, over=True) for entry in _against(memory, belief, winner))])
+    kind = "contested" if belief.contested else "sensitive" if each.sensitive else "guess"
     return _question(kind, _text(memory, kind, belief, options), belief, options, belief.valid_from)
 
 
@@ -155,20 +148,6 @@ def _text(memory: Judging, kind: str, belief: Belief, options: tuple[Option, ...
 
 
 # -- what contradicts a belief -----------------------------------------------------------------------------
-
-
-def _covers(entry: HistoryEntry, now: datetime) -> bool:
-    begun = entry.valid_from is None or entry.valid_from <= now
-    return begun and (entry.valid_to is None or now < entry.valid_to)
-
-
-def _is_rival(entry: HistoryEntry, winner: HistoryEntry) -> bool:
-    """Whether a claim was observed later and lost all the same, or ties the winner."""
-    if entry.observed_at is None or winner.observed_at is None:
-        return False
-    return entry.observed_at > winner.observed_at or (
-        entry.trust == winner.trust and winner.observed_at - entry.observed_at <= _TIE
-    )
 
 
 def _against(memory: Judging, belief: Belief, winner: HistoryEntry) -> list[HistoryEntry]:

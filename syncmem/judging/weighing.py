@@ -10,15 +10,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from syncmem.model.plain import TIE_WINDOW
 from syncmem.model.record import CLAIM_ROLES, Record, Role
+from syncmem.model.sweep import sweep
 from syncmem.replica.catalog import Slot
 from syncmem.replica.rectangles import Rectangle
+from syncmem.replica.timelines import SINGLE, lane_of, spread_over_lanes
 from syncmem.replica.unsettled import Unsettled
 from syncmem.statements import TRUST_TIERS
 
 if TYPE_CHECKING:
     from syncmem.judging.verbs import Judging
 
+END_ROLES: Final = frozenset({Role.END_STATE, Role.END_CHANGE})
 GUESS: Final = TRUST_TIERS["inference"]
 WEIGHED_MAX: Final = 256  # of each kind, where only some questions are wanted: the longest open; a tenth of a second
 
@@ -28,6 +32,9 @@ class Weighed:
     """A belief worth a question.
 
     Attributes:
+        winner: the position of the claim that wins now.
+        rivals: of claims that contradict it, and lost all the same.
+        guesses: of other claims that have no more trust than it has: what a guess replaced.
         trust: of the best word against it.
         times: how often that was said.
     """
@@ -35,6 +42,9 @@ class Weighed:
     slot: Slot
     belief: Rectangle
     sensitive: bool
+    winner: int
+    rivals: tuple[int, ...]
+    guesses: tuple[int, ...]
     trust: int
     times: int
 
@@ -65,18 +75,34 @@ def _sensitive_predicates(memory: Judging) -> set[tuple[str, str]]:
 
 def _weigh(memory: Judging, slot: Slot, belief: Rectangle, now: int, sensitive: bool) -> Weighed:
     definition = memory._replica.catalog.predicate(slot.scope, slot.predicate)
-    records = memory._replica.fold.pages.records(slot.id, definition.equality)
-    present = [record for record in records if record.live and record.start <= now < record.stop]
-    own = next((record.key for record in records if record.position == belief.claim), None)
-    said = [r.observed_at for r in present if r.role in CLAIM_ROLES and r.key == own and r.trust >= belief.trust]
-    newest = max(said, default=0)
-    against = [r for r in present if _is_against(r, own, many=definition.many) and r.observed_at >= newest]
+    held = [r for r in memory._replica.fold.pages.records(slot.id, definition.equality) if r.counts]
+    key = next(record.key for record in held if record.position == belief.claim)
+    lane = spread_over_lanes(held, definition.many)[lane_of(key) if definition.many else SINGLE]
+    winner = _winner(lane, now)
+    covering = [r for r in lane if r.role in CLAIM_ROLES and r.key != winner.key and r.start <= now < r.stop]
+    rivals = [record for record in covering if _is_rival(record, winner)]
+    ends = [r for r in lane if r.role in END_ROLES and r.key == winner.key and r.observed_at >= winner.observed_at]
+    against = rivals or ends
     trust = max((record.trust for record in against), default=0)
-    return Weighed(slot, belief, sensitive, trust, sum(record.trust == trust for record in against))
+    times = sum(record.trust == trust for record in against)
+    guesses = [record for record in covering if record.trust <= belief.trust]
+    others = _positions(rivals), _positions(guesses)
+    return Weighed(slot, belief, sensitive, winner.position, *others, trust, times)
 
 
-def _is_against(record: Record, own: bytes | None, *, many: bool) -> bool:
-    """Whether a statement says another value, or that the value holds no longer."""
-    if record.role in CLAIM_ROLES:
-        return record.key != own and not many
-    return record.key == own and record.role != Role.DENY
+def _positions(records: list[Record]) -> tuple[int, ...]:
+    return tuple(record.position for record in records)
+
+
+def _winner(lane: list[Record], now: int) -> Record:
+    """The claim that wins now among those of a lane in which something is believed."""
+    segments, _ = sweep(lane)
+    last = next(segment for segment in reversed(segments) if segment.start <= now)
+    assert last.winner is not None, "what is believed has a winner"
+    return last.winner
+
+
+def _is_rival(record: Record, winner: Record) -> bool:
+    """Whether a claim was observed later and lost all the same, or ties the winner."""
+    tied = record.trust == winner.trust and winner.observed_at - record.observed_at <= TIE_WINDOW
+    return record.observed_at > winner.observed_at or tied

@@ -46,9 +46,9 @@ class Figures:
 class Life:
     """Three devices and a user."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, noise: float = 1.0) -> None:
         self.chance = Random(seed)
-        self.world = World(self.chance, FIRST)
+        self.world = World(self.chance, FIRST, noise)
         self.clocks = {name: ManualClock(_noon(FIRST)) for name in DEVICES}
         self.memories = {
             name: Memory(":memory:", zone="UTC", environment=Environment(self.clocks[name], seeded_randomness(number)))

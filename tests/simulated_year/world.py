@@ -30,15 +30,16 @@ VALUES: Final = 30  # of each predicate
 
 # How the candidates that tell of no change are spread: by whom and how, in percent.
 MANNERS: Final = {
-    "user": 62,
+    "user": 64,
     "integration": 9,
     "document": 6,
     "right guess": 8,
-    "wrong guess": 2,
     "set aside": 10,
     "visit": 2,
-    "careless": 1,
+    "wrong guess": 0.7,
+    "careless": 0.3,
 }
+NOISE: Final = ("wrong guess", "careless")
 Slot = tuple[str, str]
 
 
@@ -48,6 +49,7 @@ class World:
 
     chance: Random
     first: date
+    noise: float = 1.0  # how many times the usual amount
     truth: dict[Slot, list[tuple[date, str]]] = field(default_factory=dict)  # since when, what
     visits: dict[Slot, tuple[date, str]] = field(default_factory=dict)  # through which day
     silent: set[Slot] = field(default_factory=set)  # of which the user does not speak
@@ -69,7 +71,8 @@ class World:
 
     def day(self, today: date) -> list[Candidate]:
         """What is heard today, in its order."""
-        kinds = self.chance.choices(list(MANNERS), list(MANNERS.values()), k=CANDIDATES_A_DAY - CHANGES_A_DAY)
+        shares = [share * (self.noise if kind in NOISE else 1) for kind, share in MANNERS.items()]
+        kinds = self.chance.choices(list(MANNERS), shares, k=CANDIDATES_A_DAY - CHANGES_A_DAY)
         said = [self._change(today) for _ in range(CHANGES_A_DAY)]
         said += [self._said(kind, today) for kind in kinds]
         self.chance.shuffle(said)
