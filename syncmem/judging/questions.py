@@ -139,7 +139,7 @@ def _about_value(memory: Judging, each: Weighed) -> Question:
 
 def _text(memory: Judging, kind: str, belief: Belief, options: tuple[Option, ...]) -> str:
     first, *others = (_side(memory, option) for option in options)
-    what = f"{belief.predicate} of {belief.entity}"
+    what = f"{_spelled(belief.predicate)} of {belief.entity}"
     if kind == "sensitive":
         before = f" Said before: {', '.join(others)}." if others else ""
         return f"Is this right for {what}: {first}?{before}"
@@ -196,7 +196,7 @@ def _name(memory: Judging, scope: str, name: str, entries: list[Entry]) -> Quest
     options = tuple(_option(memory.event(doubt.events[-1])) for doubt in doubts)
     entity = entries[0].candidate.entity
     sides = ", ".join(_side(memory, option) for option in options)
-    text = f"Does {name!r} of {entity}, {sides}, mean {' or '.join(proposals)}?"
+    text = f"Does {name!r} of {entity}, {sides}, mean {' or '.join(map(_spelled, proposals))}?"
     identity = _id("name", scope, name, list(proposals))
     return Question(identity, "name", text, scope, entity, name, options, None, proposals)
 
@@ -229,6 +229,18 @@ def _side(memory: Judging, option: Option) -> str:
     """One side in words: the value, who said it, and when."""
     value = "none" if option.value is NONE else "" if option.value is None else repr(option.value)
     shown = f"no longer {value}".strip() if option.over else value
-    who = " ".join(part for part in (option.source.kind, option.source.id) if part) or "source not named"
     day = "" if option.said_at is None else f", {option.said_at.astimezone(memory._shown_in()):%Y-%m-%d}"
-    return f"{shown} ({who}{day})"
+    return f"{shown} ({_who(option)}{day})"
+
+
+def _who(option: Option) -> str:
+    """Whose word it is, as the user is told: what was taken from the user's words is not what the user said."""
+    if option.source.kind == "user":
+        return "you" if option.trust > GUESS else "from your words"
+    if option.source.kind == "model":
+        return "a guess"
+    return " ".join(part for part in (option.source.kind, option.source.id) if part) or "source not named"
+
+
+def _spelled(predicate: str) -> str:
+    return predicate.replace("_", " ")

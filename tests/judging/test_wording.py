@@ -126,7 +126,7 @@ def test_guesses_that_disagree_are_asked_about_and_a_statement_settles_them() ->
     meet(laptop.on("2025-02-04"), phone.on("2025-02-04"))
     (asked,) = laptop.memory.questions()
     assert asked.kind == "guess" and [option.value for option in asked.options] == ["Porto", "Lisbon"]
-    assert asked.text.startswith("Nobody has confirmed home_city of ana")
+    assert asked.text.startswith("Nobody has confirmed home city of ana")
     assert [each.id for each in phone.memory.questions()] == [asked.id]
     phone.on("2025-02-05").says("I live in Lisbon.")
     meet(laptop.on("2025-02-06"), phone)

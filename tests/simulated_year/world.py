@@ -3,8 +3,9 @@
 Every day 40 candidates are heard.  Two of them (5 %) tell of something that changed that day; one change in ten is
 heard from lower tiers alone: the user does not speak of that slot until asked.  The others repeat what is true, by the
 user (most), by an integration, by a document (which may be old, and then tells what was true) or as a guess of a
-model; or they are noise: wrong guesses, what was quoted or hypothetical, the assistant's own words, and statements
-whose verb a careless model dropped.
+model; or they are what was quoted or hypothetical, and the assistant's own words; or they are noise, somewhat more
+than one a week: wrong guesses, and statements whose verb a careless model dropped.  Noise is what contests slots
+about which nothing has changed; until the user speaks of them again, only a question settles them.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ VALUES: Final = 30  # of each predicate
 
 # How the candidates that tell of no change are spread: by whom and how, in percent.
 MANNERS: Final = {
-    "user": 64,
+    "user": 64.4,
     "integration": 9,
     "document": 6,
     "right guess": 8,
     "set aside": 10,
     "visit": 2,
-    "wrong guess": 0.7,
-    "careless": 0.3,
+    "wrong guess": 0.4,
+    "careless": 0.2,
 }
 NOISE: Final = ("wrong guess", "careless")
 Slot = tuple[str, str]
