@@ -18,9 +18,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from syncmem.judging.candidate import Candidate, Manner, Verb
+from syncmem.judging.candidate import WORDS_BYTES_MAX, Candidate, Manner, Verb
 from syncmem.model.value import NONE
 
+SENTENCE: Final = re.compile(r"[^.!?\n]+(?:[.](?=\S)[^.!?\n]+)*[.!?]*")  # a dot within "a@b.c" ends nothing
 _ENDING: Final = frozenset({Verb.END, Verb.DENY})
 _MEANT_OTHERWISE: Final = frozenset({Manner.HYPOTHETICAL, Manner.QUOTED, Manner.INFERRED})
 
@@ -81,6 +82,25 @@ _TIME: Final = _cue(
         r"for \w+ (?:days|weeks|months|years)",
     ),
 )
+
+
+def spoken(text: str, span: tuple[int, int] | None, value: object) -> str | None:
+    """The whole sentences of a text that a span touches; without a span those that name the value, if any does.
+
+    >>> spoken("Hello. I no longer work at Stripe. Bye.", (27, 33), "Stripe")
+    'I no longer work at Stripe.'
+    >>> spoken("Hello. I no longer work at Stripe. Bye.", None, "Stripe")
+    'I no longer work at Stripe.'
+    """
+    parts = [(match.start(), match.end()) for match in SENTENCE.finditer(text)]
+    if span is not None:
+        held = [(start, end) for start, end in parts if start < span[1] and span[0] < end]
+    else:
+        named = str(value).casefold()
+        held = [(start, end) for start, end in parts if named in text[start:end].casefold()]
+    words = " ".join(text[start:end].strip() for start, end in held)
+    sound = not any("\ud800" <= letter <= "\udfff" for letter in words)  # no half of a pair, which nothing can store
+    return words if words and sound and len(words.encode()) <= WORDS_BYTES_MAX else None
 
 
 def unsaid(candidate: Candidate) -> str | None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from syncmem import NONE, Answer, Candidate, InvalidInput, Source, english
+from syncmem import NONE, Answer, Candidate, InvalidInput, ModelExtractor, Source, english
 from syncmem.judging.extracting import Utterance
-from syncmem.judging.wording import unsaid
+from syncmem.judging.wording import spoken, unsaid
 from tests.judging.desk import USER, Desk, meet
 
 
@@ -131,3 +134,32 @@ def test_guesses_that_disagree_are_asked_about_and_a_statement_settles_them() ->
     phone.on("2025-02-05").says("I live in Lisbon.")
     meet(laptop.on("2025-02-06"), phone)
     assert laptop.memory.questions() == () and laptop.values("home_city") == ["Lisbon"]
+
+
+STORY = "Hi! I live in Lisbon. I no longer work at Stripe."
+
+
+@pytest.mark.parametrize("span", [None, [42, 48]])
+def test_a_model_that_drops_the_verb_is_doubted_by_the_sentence_that_it_read(span: list[int] | None) -> None:
+    """Whatever it answers, the sentence is taken from the text: where it points to, or where the value stands."""
+    told = {"predicate": "employer", "value": "Stripe", "words": "I work at Stripe."}
+    answer = json.dumps([told | ({} if span is None else {"source": {"span": span}})])
+    (candidate,) = ModelExtractor(lambda prompt: answer)(Utterance(STORY, "ana"))
+    assert candidate.words == "I no longer work at Stripe."
+    desk = Desk().on("2025-02-01")
+    desk.memory.remember("ana", "employer", "Stripe")
+    (judged,) = desk.on("2025-03-01").hears(candidate)
+    assert judged.outcome == "CONTESTED" and len(desk.memory.questions()) == 1
+
+
+def test_the_sentence_beside_it_raises_no_doubt() -> None:
+    answer = json.dumps([{"predicate": "home_city", "value": "Lisbon"}])
+    (candidate,) = ModelExtractor(lambda prompt: answer)(Utterance(STORY, "ana"))
+    assert candidate.words == "I live in Lisbon." and unsaid(candidate) is None
+
+
+@given(st.text(), st.integers(-5, 50), st.integers(-5, 50), st.text(max_size=5))
+def test_any_text_has_words_that_can_be_stored_or_none(text: str, start: int, end: int, value: str) -> None:
+    for span in (None, (start, end)):
+        words = spoken(text, span, value)
+        assert words is None or Candidate("ana", "likes", "tea", words=words).words == words

@@ -1,1 +1,1 @@
-"""A year with an assistant, simulated: what is asked, and what is wrong for how long; ``python -m tests.simulated_year``."""
+"""A year with an assistant, simulated: what is asked, and for how long what is wrong; see ``__main__``."""

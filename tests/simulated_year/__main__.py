@@ -1,4 +1,4 @@
-"""``python -m tests.simulated_year --seed 7``: the figures of one year; ``--days`` for less, ``--texts`` to read them."""
+"""``python -m tests.simulated_year --seed 7``: the figures of one year; ``--texts`` to read what was asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Some weeks of the simulated year: what the whole of it shows (``python -m tests.simulated_year``), and its honesty."""
+"""Some weeks of the simulated year (the whole of it: ``python -m tests.simulated_year``)."""
 
 from __future__ import annotations
 

@@ -98,7 +98,6 @@ class World:
 
     def _said(self, kind: str, today: date) -> Candidate:
         slot = self._slot(lambda each: kind not in ("user", "visit") or each not in self.silent)
-        value = self._of(slot, today)
         if kind == "user":
             self.heard.setdefault(slot, today)
             return self._candidate(slot, self.now(slot, today), "user")
