@@ -118,7 +118,7 @@ def _questions(memory: Judging, asked: Asked) -> Iterator[Question]:
     now, about = memory._now(), asked.about
     slot = None if about is None else memory._slot(about.scope, about.entity, about.predicate)
     if about is None or slot is not None:
-        for each in weighed(memory, now, asked.scope, slot, some=asked.limit is not None):
+        for each in weighed(memory, now, asked.scope, slot, asked.limit):
             question = _about_value(memory, each)
             if question.kind != "guess" or len(question.options) > 1:
                 yield question

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 END_ROLES: Final = frozenset({Role.END_STATE, Role.END_CHANGE})
 GUESS: Final = TRUST_TIERS["inference"]
-WEIGHED_MAX: Final = 256  # of each kind, where only some questions are wanted: the longest open; a tenth of a second
+WEIGHED_MAX: Final = 256  # of each kind, the longest open, where fewer questions are wanted: a tenth of a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +55,11 @@ class Weighed:
         return (*kind, -self.trust, -self.times, self.belief.valid_from, self.slot[1:], self.belief.value)
 
 
-def weighed(memory: Judging, now: int, scope: str | None, slot: Slot | None, *, some: bool) -> list[Weighed]:
-    """What is unsettled now, worth most first; ``some``: not all of it is wanted."""
+def weighed(memory: Judging, now: int, scope: str | None, slot: Slot | None, wanted: int | None) -> list[Weighed]:
+    """What is unsettled now, worth most first; at least as many as are wanted (None: all)."""
     sensitive = _sensitive_predicates(memory)
     among = Unsettled(memory._replica.db, now, sensitive, scope, None if slot is None else slot.id)
-    limit = WEIGHED_MAX if some else None
+    limit = None if wanted is None else max(wanted, WEIGHED_MAX)
     found = among.contested(limit) + among.guessed(GUESS, limit)
     told = [_weigh(memory, where, belief, now, (where.scope, where.predicate) in sensitive) for where, belief in found]
     return sorted(told, key=lambda each: each.order)
