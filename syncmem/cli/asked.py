@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 @verb("questions")
 @scope_option
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="The N most valuable ones.")
 def questions(session: Session, **options: Any) -> None:
-    """What to ask the user: contested slots, sensitive values, names in doubt.
+    """What to ask the user: contested slots, sensitive values, guesses, names in doubt.
 
     'syncmem answer' takes the answer, by the id in front of a question.
     """

@@ -5,7 +5,7 @@ question wherever it arrives; where a stretch of time was in question, it speaks
 visit was, about no more than now; an answer about a name is a definition, so that it holds for the next time.
 
 =========  ========================================  ========================  ===============================
-answer     contested                                 sensitive                 name
+answer     contested, guess                          sensitive                 name
 =========  ========================================  ========================  ===============================
 a value    it holds                                  it holds                  the predicate that was meant
 KEEP       what is believed holds                    it is right               a predicate of its own
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 from syncmem.errors import InvalidInput, NotFound
 from syncmem.judging.consolidating import refile
 from syncmem.judging.deciding import decide, same
-from syncmem.judging.questions import Answer, Question, in_doubt_about, questions
+from syncmem.judging.questions import Answer, Asked, Question, in_doubt_about, questions
 from syncmem.judging.writing import write
 from syncmem.model.names import normal
 from syncmem.results import Receipt, Source
@@ -39,7 +39,7 @@ def answered(memory: Judging, question: Question | str, answer: object) -> tuple
     """Write an answer in one transaction; its receipts."""
     with memory.transaction():
         name, about = (question.id, question) if isinstance(question, Question) else (question, None)
-        asked = next((each for each in questions(memory, None, about) if each.id == name), None)
+        asked = next((each for each in questions(memory, Asked(about=about)) if each.id == name), None)
         if asked is None:
             raise NotFound(f"no question {name!r} is open: it was answered, or more was said; see questions()")
         if asked.kind == "name":

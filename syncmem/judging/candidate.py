@@ -20,6 +20,7 @@ from syncmem.model.instant import parse
 from syncmem.model.value import NONE
 from syncmem.results import Source, as_dict
 
+WORDS_BYTES_MAX: Final = 8 * 1024  # a paragraph: who sends more has not looked for the sentence
 CANDIDATES_MAX: Final = 1_000  # of one text: more is a model that repeats itself
 
 _UNNAMED: Final = Source()
@@ -63,6 +64,8 @@ class Candidate:
         mentions: other entities that it speaks of.
         derived_from: ids of the claims from which it follows, or which it retells.
         confidence: what the extractor thinks of it.
+        words: the sentence that says it; where they say more than the candidate (an end, a time, a doubt), it is
+            written as a guess, contested, and the user is asked. They are kept only until it is judged.
     """
 
     entity: str
@@ -80,6 +83,7 @@ class Candidate:
     scope: str = "vault"
     zone: str | None = None
     derived_from: tuple[str, ...] = ()
+    words: str | None = None
 
     def __post_init__(self) -> None:
         verb, kind = _one_of(Verb, "verb", self.verb), _one_of(Manner, "kind", self.kind)
@@ -89,6 +93,8 @@ class Candidate:
             object.__setattr__(self, name, statements.name(name, getattr(self, name)))
         for name, what in (("mentions", "mentioned entity"), ("derived_from", "event")):
             object.__setattr__(self, name, tuple(statements.name(what, each) for each in getattr(self, name)))
+        if self.words is not None:
+            object.__setattr__(self, "words", statements.text("words", self.words, WORDS_BYTES_MAX))
         if verb == Verb.PERIOD and (self.since is None or self.until is None):
             raise InvalidInput("a period has since and until; give both, or use 'end' for what is over")
         if verb == Verb.TEMPORARY and self.until is None:
@@ -158,6 +164,7 @@ class CandidateFields(BaseModel):
     scope: str = "vault"
     zone: str | None = None
     derived_from: tuple[str, ...] = ()
+    words: str | None = None
 
     def candidate(self) -> Candidate:
         given = {name: getattr(self, name) for name in self.model_fields_set - {"source", "value", "instead_of"}}

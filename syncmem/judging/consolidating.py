@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from syncmem.errors import InvalidInput, NotFound
 from syncmem.judging.candidate import Candidate, Verb
 from syncmem.judging.corroborating import KIND, Corroborated, corroborate
-from syncmem.judging.deciding import Action, Verdict, decide, is_agent, same
+from syncmem.judging.deciding import DOUBT_TRUST, Action, Verdict, decide, is_agent, same
 from syncmem.judging.matching import Match, Matcher, by_names
 from syncmem.judging.queue import Doubt, Entry
 from syncmem.judging.writing import write
@@ -138,7 +138,7 @@ def _from_same_passage(memory: Judging, candidate: Candidate, predicate: str) ->
     if source.episode is None:
         return []
     found = memory.history(candidate.entity, predicate, scope=candidate.scope)
-    return [entry for entry in found if entry.source == source]
+    return [entry for entry in found if entry.source == source and entry.trust > DOUBT_TRUST]
 
 
 def _events(judged: Judgement) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ says that something did not hold for some time         set aside: no statement s
 comes from a passage whose same claim stands           set aside: known from there already
 comes from a passage whose same claim was taken back   set aside: only a new statement brings it again
 is about a sensitive predicate                         tier "inference": it overrules nobody, and is asked about
+has words that say more than it does                   tier "inference", and in doubt: what it says is contested
 is inferred                                            tier "inference": a guess replaces guesses; against a
                                                        statement it is evidence, and the slot is contested
 is stated or negated                                   the tier of its source: user, integration, document; any
@@ -29,6 +30,9 @@ end; a negated state or change, of some value      an end ("left in July", if it
 correct, and something else is believed            a correction of that, if it is stated and not sensitive
 all else                                           a claim: state, change, period or temporary
 =================================================  =============================================================
+
+A claim in doubt comes with an end of less trust than a guess has: it ends nothing, and it contests what is claimed
+(and the same value, where a better word has it), on every device, until somebody says so without a doubt.
 """
 
 from __future__ import annotations
@@ -39,6 +43,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from syncmem.judging.candidate import Candidate, Manner, Verb
+from syncmem.judging.wording import unsaid
 from syncmem.model.equality import Equality
 from syncmem.model.evidence import is_agent as is_agent_kind
 from syncmem.model.predicate import Predicate
@@ -47,6 +52,7 @@ from syncmem.model.words import texts_in
 from syncmem.recall.receipts import echoes
 from syncmem.results import Belief, HistoryEntry
 
+DOUBT_TRUST: Final = 20  # less than a guess has
 _SOURCE_TIERS: Final = frozenset({"user", "integration", "document"})
 _SAYS: Final = {"remember": Verb.STATE, "affirm": Verb.STATE, "end": Verb.END, "deny": Verb.DENY}
 
@@ -65,7 +71,10 @@ class Action(StrEnum):
 class Verdict:
     """What is to be done with a candidate, in which tier of trust, and why.
 
-    ``target``: the belief to correct; ``retold``: the claims that it only retells.
+    Attributes:
+        target: the belief to correct.
+        retold: the claims that it only retells.
+        doubtful: the words that it was taken from say more than it does.
     """
 
     action: Action
@@ -73,6 +82,7 @@ class Verdict:
     because: str
     target: Belief | None = None
     retold: tuple[str, ...] = ()
+    doubtful: bool = False
 
 
 def decide(
@@ -92,14 +102,15 @@ def decide(
     aside = _set_aside(candidate, definition, heard)
     if aside is not None:
         return Verdict(Action.SET_ASIDE, "inference", aside)
-    tier, because = _tier(candidate, definition)
+    doubt = unsaid(candidate)
+    tier, because = _tier(candidate, definition) if doubt is None else ("inference", doubt)
     verb = _verb(candidate)
     if verb in (Verb.DENY, Verb.END):
         return Verdict(Action.DENY if verb == Verb.DENY else Action.END, tier, because)
     target = _corrected(candidate, definition, present) if verb == Verb.CORRECT else None
     if target is not None and tier != "inference":
         return Verdict(Action.CORRECT, tier, because, target)
-    return Verdict(Action.REMEMBER, tier, because)
+    return Verdict(Action.REMEMBER, tier, because, doubtful=doubt is not None)
 
 
 def _set_aside(candidate: Candidate, definition: Predicate, heard: Sequence[HistoryEntry]) -> str | None:

@@ -24,6 +24,7 @@ from typing import Any, Final
 from syncmem.errors import InvalidInput
 from syncmem.judging.candidate import Candidate, Manner, Verb
 from syncmem.judging.extracting import Utterance
+from syncmem.judging.wording import SENTENCE
 from syncmem.model.instant import parse
 from syncmem.model.value import NONE
 
@@ -76,7 +77,6 @@ _PHRASES: Final = tuple(
         ("", Verb.STATE, _STATED, rf"my (?P<name>[\w-]+(?: \w+)?) is(?: now)? {_X}{_IN}"),
     )
 )
-_SENTENCE: Final = re.compile(r"[^.!?\n]+(?:[.](?=\S)[^.!?\n]+)*[.!?]?")  # a dot within "a@b.c" ends nothing
 _QUOTED: Final = re.compile(
     r"\A(?!I\b)(?:my )?\w+(?: \w+)? (?:said|says|told \w+|thinks|claims|believes|wrote)\b(?: that)?[ ,:]*", re.I
 )
@@ -93,7 +93,7 @@ _LIST: Final = re.compile(r",? and |,? or |, ")
 def english(said: Utterance) -> list[Candidate]:
     """The candidates in an English text; an :class:`~syncmem.judging.extracting.Extractor`."""
     found: list[Candidate] = []
-    for match in _SENTENCE.finditer(said.text):
+    for match in SENTENCE.finditer(said.text):
         if not match[0].rstrip().endswith("?"):
             found += _sentence(said, match[0], match.start())
     return found

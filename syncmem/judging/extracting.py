@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 
 from syncmem.errors import InvalidInput
 from syncmem.judging.candidate import Candidate, Manner, Verb, read_candidates
+from syncmem.judging.wording import spoken
 from syncmem.recall.receipts import without_blocks
 from syncmem.results import Source
 
@@ -91,6 +92,7 @@ def _grounded(candidate: Candidate, said: Utterance) -> Candidate:
     fixed: dict[str, Any] = {"observed_at": said.observed_at, "scope": said.scope, "zone": said.zone}
     kept = ("entity", "predicate", "value", "verb", "kind", "since", "until", "instead_of", "mentions", "confidence")
     given = {name: getattr(candidate, name) for name in kept}
+    fixed["words"] = spoken(said.text, candidate.source.span and (min(start, end), end), candidate.value)
     return Candidate(**given, **fixed, source=said.passage(min(start, end), end))
 
 

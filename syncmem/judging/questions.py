@@ -4,11 +4,15 @@ Rules: a question follows from what is believed and defined, so every device has
 answered on any; only a name in doubt is known to one device alone, and what settles it (a definition) travels;
 its id names its options, so an answer never meets a question that has changed; texts take no side.
 
+The most valuable ones come first: sensitive predicates before all others, then in the order of this table, then by
+the weight of what was said against a belief (:mod:`syncmem.judging.weighing`).
+
 ===========  ===================================================================================
 kind         asked when
 ===========  ===================================================================================
 contested    something contradicts what is believed now
 sensitive    a value of a sensitive predicate is believed now, and no user has confirmed it
+guess        where one value holds, a guess took another guess's place, and nobody has said which
 name         a candidate was filed under a name that may mean another predicate
 ===========  ===================================================================================
 """
@@ -17,25 +21,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from syncmem.codec import pack, unpack
+from syncmem.errors import InvalidInput
 from syncmem.judging.consolidating import stands
 from syncmem.judging.matching import by_names
 from syncmem.judging.queue import Entry
-from syncmem.model.instant import to_datetime
+from syncmem.judging.weighing import GUESS, Weighed, weighed
 from syncmem.model.value import NONE, encode
 from syncmem.results import Belief, HistoryEntry, Source, as_dict
-from syncmem.statements import TRUST_TIERS
 
 if TYPE_CHECKING:
     from syncmem.judging.verbs import Judging
 
 _ID_LETTERS: Final = 12
-_TIE: Final = timedelta(minutes=5)  # what two devices say within it contradicts each other, as in the fold
 
 
 class Answer(StrEnum):
@@ -69,7 +73,7 @@ class Question:
     """Something to ask the user.
 
     Attributes:
-        kind: "contested", "sensitive" or "name".
+        kind: "contested", "sensitive", "guess" or "name".
         text: the question in a sentence.
         options: what was said; the first one is believed.
         since: from when on it is open what holds.
@@ -91,49 +95,59 @@ class Question:
         return as_dict(self)
 
 
-def questions(memory: Judging, scope: str | None, about: Question | None = None) -> tuple[Question, ...]:
-    """The open questions: contested slots first, then sensitive values, then names. ``about``: only of its slot."""
-    wanted = None if about is None else (about.scope, about.entity, about.predicate)
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which questions are wanted: of a scope, about what another question was about, and how many at most."""
+
+    scope: str | None = None
+    about: Question | None = None
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.limit is not None and self.limit < 1:
+            raise InvalidInput(f"limit={self.limit} asks for nothing; pass 1 or more, or leave it out for all")
+
+
+def questions(memory: Judging, asked: Asked) -> tuple[Question, ...]:
+    """The open questions, the most valuable ones first."""
     with memory._looking():
-        now = to_datetime(memory._now())
-        assert now is not None
-        beliefs = [b for b in memory.contested(valid_at=now, scope=scope) if wanted in (None, _slot(b))]
-        contested = [_contested(memory, belief, now) for belief in beliefs]
-        asked = {question.options[0].event for question in contested}
-        left = [b for b in _unconfirmed(memory, scope) if b.event not in asked and wanted in (None, _slot(b))]
-        return (*contested, *(_sensitive(memory, belief) for belief in left), *_names(memory, scope))
+        return tuple(islice(_questions(memory, asked), asked.limit))
 
 
-def _slot(belief: Belief) -> tuple[str, str, str]:
-    return belief.scope, belief.entity, belief.predicate
+def _questions(memory: Judging, asked: Asked) -> Iterator[Question]:
+    now, about = memory._now(), asked.about
+    slot = None if about is None else memory._replica.catalog.find(about.scope, about.entity, about.predicate)
+    if about is None or slot is not None:
+        for each in weighed(memory, now, asked.scope, slot, asked.limit):
+            question = _about_value(memory, each)
+            if question.kind != "guess" or len(question.options) > 1:
+                yield question
+    yield from _names(memory, asked.scope)
 
 
-# -- contested slots -------------------------------------------------------------------------------------
+def _about_value(memory: Judging, each: Weighed) -> Question:
+    """The question about a belief: what else was said, and by whom."""
+    belief = memory._telling.belief(each.slot, each.belief)
+    winner = memory._telling.entry(each.winner)
+    positions = [*each.rivals, *(each.guesses if belief.trust <= GUESS else ())]
+    options = _different(map(_option, (winner, *map(memory._telling.entry, positions))))
+    if belief.contested and (belief.trust <= GUESS or len(options) == 1):
+        options = _different([*options, *(_option(entry, over=True) for entry in _against(memory, belief, winner))])
+    kind = "contested" if belief.contested else "sensitive" if each.sensitive else "guess"
+    return _question(kind, _text(memory, kind, belief, options), belief, options, belief.valid_from)
 
 
-def _contested(memory: Judging, belief: Belief, now: datetime) -> Question:
-    told = memory.why(belief, valid_at=now)
-    winner = told.winner or memory.event(belief.event)
-    rivals = [_option(entry) for entry, _ in told.lost if _covers(entry, now) and _is_rival(entry, winner)]
-    rivals = rivals or [_option(entry, over=True) for entry in _against(memory, belief, winner)]
-    options = _different([_option(winner), *rivals])
-    sides = " or ".join(_side(memory, option) for option in options)
-    text = f"What holds now for {belief.predicate} of {belief.entity}: {sides}?"
-    return _question("contested", text, belief, options, belief.valid_from)
+def _text(memory: Judging, kind: str, belief: Belief, options: tuple[Option, ...]) -> str:
+    first, *others = (_side(memory, option) for option in options)
+    what = f"{_spelled(belief.predicate)} of {belief.entity}"
+    if kind == "sensitive":
+        before = f" Said before: {', '.join(others)}." if others else ""
+        return f"Is this right for {what}: {first}?{before}"
+    asked = "What holds now for" if kind == "contested" else "Nobody has confirmed"
+    return f"{asked} {what}: {' or '.join((first, *others))}?"
 
 
-def _covers(entry: HistoryEntry, now: datetime) -> bool:
-    begun = entry.valid_from is None or entry.valid_from <= now
-    return begun and (entry.valid_to is None or now < entry.valid_to)
-
-
-def _is_rival(entry: HistoryEntry, winner: HistoryEntry) -> bool:
-    """Whether a claim was observed later and lost all the same, or ties the winner."""
-    if entry.observed_at is None or winner.observed_at is None:
-        return False
-    return entry.observed_at > winner.observed_at or (
-        entry.trust == winner.trust and winner.observed_at - entry.observed_at <= _TIE
-    )
+# -- what contradicts a belief -----------------------------------------------------------------------------
 
 
 def _against(memory: Judging, belief: Belief, winner: HistoryEntry) -> list[HistoryEntry]:
@@ -160,37 +174,6 @@ def _different(options: Iterable[Option]) -> tuple[Option, ...]:
     return tuple(found.values())
 
 
-# -- sensitive values ------------------------------------------------------------------------------------
-
-
-def _unconfirmed(memory: Judging, scope: str | None) -> Iterator[Belief]:
-    """What is believed now of sensitive predicates by no better word than that of a candidate."""
-    catalog = memory._replica.catalog
-    now = memory._now()
-    for name in sorted({name for name, _, each in catalog.defined() if each.sensitive}):
-        for slot in catalog.slots_of(name):
-            wanted = scope in (None, slot.scope) and catalog.predicate(slot.scope, name).sensitive
-            for _, rectangle in memory._reading.at(slot, now) if wanted else []:
-                if rectangle.trust <= TRUST_TIERS["inference"]:
-                    yield memory._telling.belief(slot, rectangle)
-
-
-def _sensitive(memory: Judging, belief: Belief) -> Question:
-    options = _different([_option(memory.event(belief.event)), *_replaced(memory, belief)])
-    first, *others = (_side(memory, option) for option in options)
-    before = f" Said before: {', '.join(others)}." if others else ""
-    text = f"Is this right for {belief.predicate} of {belief.entity}: {first}?{before}"
-    return _question("sensitive", text, belief, options, belief.valid_from)
-
-
-def _replaced(memory: Judging, belief: Belief) -> list[Option]:
-    """Other values that were heard and not confirmed either, of which this one took the place."""
-    now = to_datetime(memory._now())
-    assert now is not None
-    lost = memory.why(belief, valid_at=now).lost
-    return [_option(entry) for entry, _ in lost if _covers(entry, now) and entry.trust <= belief.trust]
-
-
 # -- names in doubt --------------------------------------------------------------------------------------
 
 
@@ -213,7 +196,7 @@ def _name(memory: Judging, scope: str, name: str, entries: list[Entry]) -> Quest
     options = tuple(_option(memory.event(doubt.events[-1])) for doubt in doubts)
     entity = entries[0].candidate.entity
     sides = ", ".join(_side(memory, option) for option in options)
-    text = f"Does {name!r} of {entity}, {sides}, mean {' or '.join(proposals)}?"
+    text = f"Does {name!r} of {entity}, {sides}, mean {' or '.join(map(_spelled, proposals))}?"
     identity = _id("name", scope, name, list(proposals))
     return Question(identity, "name", text, scope, entity, name, options, None, proposals)
 
@@ -246,6 +229,18 @@ def _side(memory: Judging, option: Option) -> str:
     """One side in words: the value, who said it, and when."""
     value = "none" if option.value is NONE else "" if option.value is None else repr(option.value)
     shown = f"no longer {value}".strip() if option.over else value
-    who = " ".join(part for part in (option.source.kind, option.source.id) if part) or "source not named"
     day = "" if option.said_at is None else f", {option.said_at.astimezone(memory._shown_in()):%Y-%m-%d}"
-    return f"{shown} ({who}{day})"
+    return f"{shown} ({_who(option)}{day})"
+
+
+def _who(option: Option) -> str:
+    """Whose word it is, as the user is told: what was taken from the user's words is not what the user said."""
+    if option.source.kind == "user":
+        return "you" if option.trust > GUESS else "from your words"
+    if option.source.kind == "model":
+        return "a guess"
+    return " ".join(part for part in (option.source.kind, option.source.id) if part) or "source not named"
+
+
+def _spelled(predicate: str) -> str:
+    return predicate.replace("_", " ")

@@ -100,11 +100,17 @@ class Judging(TakingBack, Asking):
 
         return tuple(consolidate(self, by_names if matcher is None else matcher))
 
-    def questions(self, *, scope: str | None = None) -> tuple[Question, ...]:
-        """What to ask the user: contested slots, sensitive values that nobody confirmed, names in doubt."""
-        from syncmem.judging.questions import questions
+    def questions(self, *, scope: str | None = None, limit: int | None = None) -> tuple[Question, ...]:
+        """What to ask the user, the most valuable first: what is sensitive, contested, guessed, a name in doubt.
 
-        return questions(self, scope)
+        Args:
+            limit: how many at most, such as the two of this week; much of the rest settles itself when the user
+                next speaks of it. What comes first: what is sensitive; what was stated against a belief, and not
+                only guessed; what was said more than once; what has been open for longest.
+        """
+        from syncmem.judging.questions import Asked, questions
+
+        return questions(self, Asked(scope=scope, limit=limit))
 
     def answer(self, question: Question | str, answer: object | Answer) -> tuple[Receipt, ...]:
         """Record the user's word on a question (or its id), on every device that hears of it.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from syncmem.errors import InvalidInput
 from syncmem.judging.candidate import Candidate, Verb
-from syncmem.judging.deciding import Action, Verdict
+from syncmem.judging.deciding import DOUBT_TRUST, Action, Verdict
 from syncmem.model.instant import EARLIEST, to_datetime
 from syncmem.results import Belief, HistoryEntry, Receipt
 from syncmem.statements import UNDATED
@@ -25,7 +25,9 @@ def write(memory: Judging, candidate: Candidate, predicate: str, verdict: Verdic
     said = _said(candidate, verdict, observed)
     slot = (candidate.entity, predicate)
     if verdict.action == Action.REMEMBER:
-        return [_remember(memory, candidate, predicate, said)]
+        claimed = _remember(memory, candidate, predicate, said)
+        doubted = [memory.end(*slot, candidate.value, **(said | {"trust": DOUBT_TRUST}))] if verdict.doubtful else []
+        return [claimed, *doubted]
     if verdict.action == Action.CORRECT:
         assert verdict.target is not None
         return _correct(memory, candidate, verdict.target, said)

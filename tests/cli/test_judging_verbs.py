@@ -54,7 +54,7 @@ def test_a_question_is_told_and_answered_by_its_id(asking: Shell) -> None:
     assert [option["value"] for option in question["options"]] == ["Lisbon", "Porto"]
     told = asking.text("questions")
     assert told.startswith(
-        f"{question['id']}  What holds now for home_city of ana: 'Lisbon' (source not named, 2025-01-01)"
+        f"{question['id']}  What holds now for home city of ana: 'Lisbon' (source not named, 2025-01-01)"
     )
     asking.text("answer", question["id"], "Porto")
     assert asking.text("questions") == "nothing to ask\n"

@@ -1,28 +1,31 @@
 """The contradictions: cases as they lie in the TOML files, how they are told, and what is wrong with an answer.
 
 Rules: a case says in plain English what was said, gives it as steps (a verb with its arguments; ``@name`` is the
-event of an earlier step, ``(none)`` is NONE), and states what is believed now, at other times, and how many beliefs
-a slot's timeline has.  ``decision`` of a step is what one device that hears all in order decides; beliefs must be
-the same in every way of telling.
+event of an earlier step, ``(none)`` is NONE; ``submit`` is a candidate that is consolidated at once), and states
+what is believed now, at other times, and how many beliefs a slot's timeline has.  ``decision`` of a step is what one
+device that hears all in order decides; beliefs must be the same in every way of telling.  ``words`` of a step are
+the speaker's own; unsaid: the sentence of the case at its place, what stands in brackets being told by nobody.
 """
 
 from __future__ import annotations
 
 import itertools
+import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from syncmem import NONE, Memory
+from syncmem import NONE, Judgement, Memory, Source
 from tests.field_reports.orders import WAYS, Devices, Named, Step, Way, in_memory, readers, said, values
 
 FOLDER = Path(__file__).parent
 SINGLE = ("home_city", "employer", "favourite", "car", "partner", "phone", "diet", "likes_coffee")
 TOLD_AS = ("in order on one device", "on a device each, shuffled", "split over three devices")
 CASE_WAYS = tuple(way for way in WAYS if way.name in TOLD_AS)
-VERBS = ("remember", "end", "deny", "correct", "retract", "undo", "erase", "define")
+SENTENCE, BRACKETS = re.compile(r"[^.?!;]+[.?!;]?"), re.compile(r"\([^)]*\)")
+VERBS = ("remember", "end", "deny", "correct", "retract", "undo", "erase", "define", "submit")
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,7 @@ class Case:
     said: str
     steps: tuple[Step, ...]
     decisions: tuple[str | None, ...]
+    words: tuple[str | None, ...]
     expect: tuple[dict[str, Any], ...]
 
     def __str__(self) -> str:
@@ -50,12 +54,18 @@ def cases() -> list[Case]:
 def _case(kind: str, entry: dict[str, Any]) -> Case:
     steps = [dict(step) for step in entry["steps"]]
     decisions = tuple(step.pop("decision", None) for step in steps)
-    return Case(kind, entry["said"], tuple(map(_step, steps)), decisions, tuple(entry["expect"]))
+    words = [step.pop("words", None) for step in steps]
+    spoken = [sentence for sentence in SENTENCE.findall(BRACKETS.sub("", entry["said"])) if sentence.strip()]
+    if len(spoken) == len(steps):
+        words = [given or sentence.strip() for given, sentence in zip(words, spoken, strict=True)]
+    return Case(kind, entry["said"], tuple(map(_step, steps)), decisions, tuple(words), tuple(entry["expect"]))
 
 
 def _step(step: dict[str, Any]) -> Step:
     (verb,) = [name for name in VERBS if name in step]
     arguments = [_argument(argument) for argument in step.pop(verb)]
+    if verb == "submit":
+        step["source"] = Source(*step.pop("source", "user").split(":"))
     return said(step.pop("on"), verb, *arguments, **step)
 
 
@@ -77,9 +87,10 @@ def faults(case: Case, way: Way, folder: Path) -> Iterator[str]:
 def _wrong_decisions(case: Case) -> Iterator[str]:
     devices = Devices(SINGLE, in_memory(itertools.count(1)))
     for step, expected in zip(case.steps, case.decisions, strict=True):
-        receipt = devices.say(step, "laptop")
-        if expected is not None and receipt.decision != expected:
-            yield f"{step.verb} {step.arguments}: {expected} was expected, {receipt.decision} was decided"
+        done = devices.say(step, "laptop")
+        decided = done.outcome if isinstance(done, Judgement) else getattr(done, "decision", None)
+        if expected is not None and decided != expected:
+            yield f"{step.verb} {step.arguments}: {expected} was expected, {decided} was decided"
     devices.device("laptop").close()
 
 

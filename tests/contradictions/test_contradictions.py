@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.contradictions.careless import TIERS, careless, told
 from tests.contradictions.cases import CASE_WAYS, Case, cases, faults
 from tests.field_reports.orders import Way
 
-KINDS = {"corrections", "dates", "imports", "many_valued", "negations", "part_time", "revisions", "temporary"}
+KINDS = {
+    *("corrections", "dates", "hypotheticals", "imports", "inferences", "many_valued", "negations", "part_time"),
+    *("quotes", "revisions", "temporary", "third_persons"),
+}
 
 
 @pytest.mark.parametrize("way", CASE_WAYS, ids=str)
@@ -22,6 +26,19 @@ def test_what_was_said_is_believed(case: Case, way: Way, tmp_path: Path) -> None
 def test_the_corpus_is_whole() -> None:
     """No kind is empty, no sentence is there twice, and a case that says nothing cannot be right."""
     found = cases()
-    assert Counter(case.kind for case in found).keys() == KINDS | {"third_persons"}
-    assert len({case.said for case in found}) == len(found) >= 80
+    assert Counter(case.kind for case in found).keys() == KINDS
+    assert len({case.said for case in found}) == len(found) >= 160
     assert all(case.steps and case.expect for case in found)
+
+
+@pytest.mark.parametrize(("tier", "share"), list(zip(TIERS, (0.02, 0.03, 0.055), strict=True)))
+def test_what_a_careless_model_sends_is_seldom_wrong_in_silence(tier: str, share: float) -> None:
+    """Where the host says who spoke, or nobody does.  A model that passes all off as the user's word is believed."""
+    answers = [answer for case in cases() for answer in careless(case, tier) if answer.carried]
+    wrong = [answer for answer in answers if answer.counts == "wrong"]
+    assert len(answers) > 350 and len(wrong) <= share * len(answers), wrong
+
+
+def test_a_careful_telling_is_asked_about_seldom() -> None:
+    asked = [case for case in cases() for _ in told(case.steps).questions()]
+    assert len(asked) <= 0.1 * len(cases()), list(map(str, asked))

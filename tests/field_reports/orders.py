@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from syncmem import Environment, HistoryEntry, ManualClock, Memory
+from syncmem import Candidate, Environment, HistoryEntry, Judgement, ManualClock, Memory
 from syncmem.environment import seeded_randomness
 from syncmem.model.instant import from_datetime
 from syncmem.sync.in_memory import InMemoryServer
@@ -23,7 +23,8 @@ from tests.sync.group import Group
 
 EARLY = "2000-01-01T00:00Z"  # when devices are set up and predicates defined
 LATE = "2026-06-01T12:00Z"  # when readers meet and are asked
-MINUTE = 60_000_000
+SECOND = 1_000_000
+MINUTE = 60 * SECOND
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Step:
 
 
 def said(
-    when: str, verb: str, *arguments: Any, name: str | None = None, device: str | None = None, **words: Any
+    when: str, verb: str, /, *arguments: Any, name: str | None = None, device: str | None = None, **words: Any
 ) -> Step:
     """``said("2025-01-10", "remember", "ana", "city", "Lisbon")``; a day alone is its noon, UTC."""
     return Step(when if "T" in when else f"{when}T12:00Z", verb, arguments, words, name, device)
@@ -88,10 +89,22 @@ class Devices:
                 memory.merge(self.memories[other])
         self.clocks[name].time = instant(step.when)
         arguments = [self._event(argument) for argument in step.arguments]
-        receipt = getattr(memory, step.verb)(*arguments, **{n: self._event(v) for n, v in step.words.items()})
+        words = {name: self._event(argument) for name, argument in step.words.items()}
+        if step.verb == "submit":
+            return self._judge(step, name, Candidate(*arguments, **words))
+        receipt = getattr(memory, step.verb)(*arguments, **words)
         if step.name is not None:
             self.events[step.name] = (name, receipt.event)
         return receipt
+
+    def _judge(self, step: Step, name: str, candidate: Candidate) -> Judgement:
+        """Submit a candidate and consolidate a second later; what became of it."""
+        at_once = self.memories[name].submit(candidate).judged
+        self.clocks[name].time += SECOND
+        judged = [*at_once, *self.memories[name].consolidate()][-1]
+        if step.name is not None and judged.receipts:
+            self.events[step.name] = (name, judged.receipts[0].event)
+        return judged
 
     def _event(self, argument: Any) -> Any:
         if isinstance(argument, list):

@@ -99,6 +99,32 @@ def test_two_that_consolidate_at_once_judge_everything_once(tmp_path: Path) -> N
         assert len(events) == 20
 
 
+JUDGING = """
+import sys
+from syncmem import Candidate, Memory, Source
+with Memory(sys.argv[1], zone="UTC") as memory:
+    for n in range(15):
+        memory.submit(Candidate("ana", "language", f"{sys.argv[2]}-{n}", source=Source("user")))
+        memory.consolidate()
+"""
+
+
+def test_several_processes_that_submit_and_consolidate_at_once_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with Memory(path, zone="UTC") as memory:
+        memory.define_pack("personal")
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        names = ("x", "y", "z")
+        running = [
+            subprocess.Popen([sys.executable, "-c", JUDGING, str(path), each], env=environment) for each in names
+        ]
+        assert [process.wait(timeout=120) for process in running] == [0, 0, 0]
+        memory.consolidate()
+        said = [entry.value for entry in memory.history("ana", "language") if entry.verb == "remember"]
+        assert sorted(map(str, said)) == sorted(f"{name}-{n}" for name in names for n in range(15))
+        assert memory.submit([]).waiting == 0
+
+
 DYING = """
 import os, sys
 from syncmem import Candidate, Memory, Source, by_names
@@ -202,6 +228,7 @@ def _saying(chance: Random) -> Candidate:
         **bounds,
         observed_at=f"2025-01-{chance.randint(1, 4):02}",
         source=Source(chance.choice(SOURCES)),
+        words=chance.choice([None, None, "I do.", "I no longer do.", "If I did!"]),
     )
 
 

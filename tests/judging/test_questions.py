@@ -22,7 +22,7 @@ def test_a_contested_slot_is_a_short_question_with_both_sides() -> None:
     question = contested(Desk())
     assert question.kind == "contested"
     assert question.text == (
-        "What holds now for home_city of ana: 'Lisbon' (user, 2025-02-01) or 'Porto' (document mail-7, 2025-02-20)?"
+        "What holds now for home city of ana: 'Lisbon' (you, 2025-02-01) or 'Porto' (document mail-7, 2025-02-20)?"
     )
     assert [option.value for option in question.options] == ["Lisbon", "Porto"]
 
@@ -112,7 +112,7 @@ def test_an_end_without_the_trust_to_end_is_asked_about() -> None:
         Candidate("ana", "language", "Greek", verb="end", source=MAIL, observed_at="2025-02-20")
     )
     (question,) = desk.memory.questions()
-    assert "'Greek' (user, 2025-02-01) or no longer 'Greek' (document mail-7, 2025-02-20)" in question.text
+    assert "'Greek' (you, 2025-02-01) or no longer 'Greek' (document mail-7, 2025-02-20)" in question.text
     with pytest.raises(InvalidInput, match=r"Answer\.KEEP"):
         desk.memory.answer(question, Answer.BOTH)
     desk.memory.answer(question, Answer.KEEP)
@@ -136,6 +136,23 @@ def test_an_answer_about_a_visit_does_not_make_it_a_home() -> None:
     assert desk.memory.questions() == ()
 
 
+def test_what_is_sensitive_or_stated_is_asked_about_first_and_no_more_than_is_wanted() -> None:
+    desk = Desk().on("2025-02-01")
+    for name in ("bea", "cid", "dan", "eva"):
+        desk.memory.remember(name, "employer", "Acme")
+    guess = {"kind": "inferred", "source": Source("model")}
+    desk.on("2025-02-02").hears(Candidate("bea", "employer", "Bolt", **guess))
+    desk.on("2025-02-03").hears(Candidate("cid", "employer", "Bolt", **guess))
+    desk.on("2025-02-04").hears(Candidate("cid", "employer", "Bolt", **guess))
+    desk.on("2025-02-05").hears(Candidate("dan", "employer", "Bolt", source=MAIL, observed_at="2025-02-05"))
+    desk.on("2025-02-06").hears(Candidate("eva", "email", "eva@example.org", source=USER))
+    asked = [each.entity for each in desk.memory.questions()]
+    assert asked == ["eva", "dan", "cid", "bea"], "sensitive, stated, guessed twice, guessed once though for longest"
+    assert [each.entity for each in desk.memory.questions(limit=2)] == asked[:2]
+    with pytest.raises(InvalidInput, match="limit"):
+        desk.memory.questions(limit=0)
+
+
 # -- sensitive ---------------------------------------------------------------------------------------------
 
 
@@ -145,7 +162,7 @@ def test_a_sensitive_value_is_asked_about_until_the_user_confirms_it_anywhere() 
     phone.on("2025-02-02")
     meet(laptop, phone)
     (asked,) = phone.memory.questions()
-    assert asked.text == "Is this right for email of ana: 'ana@example.org' (user, 2025-02-01)?"
+    assert asked.text == "Is this right for email of ana: 'ana@example.org' (from your words, 2025-02-01)?"
     phone.memory.answer(asked, Answer.KEEP)
     laptop.on("2025-02-03")
     meet(laptop, phone)
@@ -170,8 +187,8 @@ def test_of_two_sensitive_values_that_nobody_confirmed_both_are_named() -> None:
     desk.on("2025-02-02").says("My full name is Ana Smith.")
     (asked,) = desk.memory.questions()
     assert asked.text == (
-        "Is this right for legal_name of ana: 'Ana Smith' (user, 2025-02-02)? "
-        "Said before: 'Ana Lopes' (user, 2025-02-01)."
+        "Is this right for legal name of ana: 'Ana Smith' (from your words, 2025-02-02)? "
+        "Said before: 'Ana Lopes' (from your words, 2025-02-01)."
     )
     desk.memory.answer(asked, "Ana Lopes")
     assert desk.values("legal_name") == ["Ana Lopes"] and desk.memory.questions() == ()
@@ -220,7 +237,7 @@ def test_an_unsure_match_keeps_both_open_and_asks() -> None:
     desk = Desk().on("2025-01-15")
     desk.says("I live in Lisbon.")
     question = doubtful(desk)
-    assert question.text == "Does 'hometown' of ana, 'Porto' (user, 2025-02-01), mean home_city?"
+    assert question.text == "Does 'hometown' of ana, 'Porto' (you, 2025-02-01), mean home city?"
     assert desk.values("home_city") == ["Lisbon"] and desk.values("hometown") == ["Porto"]
 
 
