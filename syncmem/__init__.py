@@ -45,6 +45,7 @@ from syncmem.meeting import DeviceInfo
 from syncmem.memory import Memory
 from syncmem.model.predicate import Predicate
 from syncmem.model.value import NONE
+from syncmem.observed import EpisodeInfo, Observation
 from syncmem.results import (
     Belief,
     Change,
@@ -101,6 +102,7 @@ __all__ = [
     "DiskFull",
     "Doctor",
     "Environment",
+    "EpisodeInfo",
     "ErasureReport",
     "ErasureStatus",
     "Explanation",
@@ -130,6 +132,7 @@ __all__ = [
     "NotCanonical",
     "NotFound",
     "Notice",
+    "Observation",
     "Option",
     "OverQuota",
     "PackReport",

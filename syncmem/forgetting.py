@@ -6,6 +6,7 @@ from typing import Final
 
 from syncmem import statements
 from syncmem.errors import InvalidInput
+from syncmem.model.episode import ENTITY_PREFIX
 from syncmem.model.event import Erase
 from syncmem.model.frame import DEVICE_SCOPE
 from syncmem.opened import Opened
@@ -21,22 +22,32 @@ class Forgetting(Opened):
     """erase, scrub."""
 
     def erase(
-        self, entity: str, *, scope: str | None = None, reason: str | None = None, trust: Trust = None
+        self,
+        entity: str | None = None,
+        *,
+        episode: str | None = None,
+        scope: str | None = None,
+        reason: str | None = None,
+        trust: Trust = None,
     ) -> ErasureReport:
         """Make forget everything about an entity, here and on every device that hears of it. Nothing brings it back.
 
-        All statements about ``entity`` go, and those that mention it: from the logs, from what was believed at any
-        time, from the file.  What is said about it afterwards, by a device that has heard of the erasure, is kept.
+        All statements about ``entity`` go, and those that mention it, with the episodes that it spoke or that mention
+        it, and their content: from the logs, from what was believed at any time, from the file, from the mailboxes.
+        What is said about it afterwards, by a device that has heard of the erasure, is kept.
         Copies outside of the file (backups, bundles, what a restore put aside) are yours to delete.
 
         Args:
+            episode: instead of an entity the id of one episode. What was drawn from it stays; its words are gone.
             scope: only there; unsaid: in every scope that is known here.
             reason: kept with the erasure, so it must not name the entity.
 
         Raises:
-            InvalidInput: the reason names the entity.
+            InvalidInput: the reason names the entity, or not one of ``entity`` and ``episode`` was named.
         """
-        entity = statements.name("entity", entity)
+        if (entity is None) == (episode is None):
+            raise InvalidInput("erase names an entity, or episode= and its id; pass one of them")
+        entity = statements.name("entity", entity or f"{ENTITY_PREFIX}{episode}")
         if reason is not None and entity.casefold() in str(reason).casefold():
             raise InvalidInput("the reason is kept and names the entity that is to go; say it without the name")
         said = self._words(

@@ -25,6 +25,7 @@ from syncmem.errors import InvalidInput
 from syncmem.forgetting import Forgetting
 from syncmem.judging.verbs import Judging
 from syncmem.meeting import Meeting, Offer, Progress
+from syncmem.observing import Observing
 from syncmem.replica.connection import WAIT_SECONDS
 from syncmem.results import Doctor, MergeReport, Notice
 from syncmem.syncing import Syncing
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from syncmem.standing import SyncReport
 
 
-class Memory(Withdrawing, Judging, Forgetting, Meeting, Syncing):
+class Memory(Withdrawing, Judging, Forgetting, Meeting, Observing, Syncing):
     """A replica of an assistant's memory in one SQLite file.
 
     Args:

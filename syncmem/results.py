@@ -226,6 +226,7 @@ class HistoryEntry:
         effect: what its arrival did here, in words.
         asserted_at: the writer's clock, corrected for known errors; ``arrived_at``: when it arrived here.
         names: ids of the events that it refers to.
+        quote: the words of its source's span, if that episode's content is here.
     """
 
     event: str
@@ -246,6 +247,7 @@ class HistoryEntry:
     status: str
     effect: str
     names: tuple[str, ...] = ()
+    quote: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON types."""
@@ -308,6 +310,7 @@ class MergeReport:
         slots: (scope, entity, predicate) of the slots that changed.
         refused: why the events of some logs were not taken in; those of the others were.
         repaired: logs that two lives of a device had gone on writing, and that are whole again.
+        chunks: how many parts of the content of episodes were new.
     """
 
     events: int
@@ -315,6 +318,7 @@ class MergeReport:
     slots: tuple[tuple[str, str, str], ...] = ()
     refused: tuple[str, ...] = ()
     repaired: tuple[RepairedLog, ...] = ()
+    chunks: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON types."""

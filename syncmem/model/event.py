@@ -20,6 +20,7 @@ from typing import Any, Final, NamedTuple
 from syncmem import labels
 from syncmem.codec import EVENT_BYTES_MAX, FLAT, is_canonical, pack, pack_flat, unpack_outer
 from syncmem.errors import InvalidInput, NotCanonical
+from syncmem.model.episode import Episode, check_episode
 from syncmem.model.frontier import HEAD_BYTES as HEAD_BYTES
 from syncmem.model.frontier import Frontier as Frontier
 from syncmem.model.frontier import check_frontier
@@ -52,9 +53,11 @@ class Kind(IntEnum):
     FRONTIER = 10
     ERASE = 11
     MOVED = 12
+    EPISODE = 15  # what was said or written, as it was
 
 
 STATEMENTS: Final = frozenset({Kind.CLAIM, Kind.AFFIRM, Kind.END, Kind.DENY})
+ERASABLE: Final = STATEMENTS | {Kind.EPISODE}  # the kinds that are about somebody
 
 
 class Form(IntEnum):
@@ -170,7 +173,7 @@ class Erase(NamedTuple):
     extra: dict[str, Any] | None
 
 
-Payload = Statement | Retract | Withdraw | Undo | Define | ClockNote | Frontier | Erase | Moved
+Payload = Statement | Retract | Withdraw | Undo | Define | ClockNote | Frontier | Erase | Moved | Episode
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +302,9 @@ def _check_ranges(payload: Payload) -> None:
     if isinstance(payload, Moved):
         check_moved(payload, place_max=SEQ_MAX)
         return
+    if isinstance(payload, Episode):
+        check_episode(payload)
+        return
     if isinstance(payload, Statement):
         entity, predicate, value, _, observed_at, start, latest, stop, *_ = payload
         if not entity or not predicate:
@@ -348,6 +354,7 @@ _OPTIONAL_BYTES: _Types = frozenset({bytes, type(None)})
 _OPTIONAL_INT: _Types = frozenset({int, type(None)})
 _OPTIONAL_MAP: _Types = frozenset({dict, type(None)})
 _OPTIONAL_LIST: _Types = frozenset({list, type(None)})
+_BOOL: _Types = frozenset({bool})
 _SAID = (_INT, _OPTIONAL_TEXT, _OPTIONAL_TEXT)  # trust, source kind, source id
 
 
@@ -371,6 +378,11 @@ _SHAPES: Final[dict[int, tuple[type[Any], _Check]]] = {
     Kind.CLOCK_NOTE: _shape(ClockNote, _BYTES, _INT, _INT, _INT, *_SAID, _OPTIONAL_MAP),
     Kind.FRONTIER: _shape(Frontier, _INT, _INT, _LIST, _OPTIONAL_MAP),
     Kind.ERASE: _shape(Erase, _LIST, _OPTIONAL_BYTES, *_SAID, _OPTIONAL_MAP),
+    Kind.EPISODE: _shape(
+        Episode,
+        *(_TEXT, _OPTIONAL_TEXT, _INT, _OPTIONAL_TEXT, _OPTIONAL_TEXT, _TEXT, _OPTIONAL_LIST, _BOOL, _INT),
+        *(_OPTIONAL_BYTES, _OPTIONAL_BYTES, _OPTIONAL_TEXT, _OPTIONAL_TEXT, _OPTIONAL_MAP),
+    ),
     Kind.MOVED: _shape(Moved, _BYTES, _INT, _BYTES, _BYTES, _LIST, _OPTIONAL_MAP),
 }
 

@@ -1,7 +1,8 @@
 """Subjects: the entities that an event is about, and the names under which erasures speak of them.
 
 Rules: a name is a keyed hash, so it can be recognised by who knows the entity and the key, and tells
-others nothing; an event is about the entity of its statement and about all that it mentions.
+others nothing; a statement is about its entity and about all that it mentions; whom an episode is about
+says :mod:`syncmem.model.episode`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import hmac
 from typing import Final
 
 from syncmem import labels
-from syncmem.model.event import Payload, Statement
+from syncmem.model.episode import Episode, entities_of
+from syncmem.model.event import Event, Statement, readable
 
 NAME_BYTES: Final = 16
 MENTIONS: Final = "mentions"  # in ``extra``: the other entities that a statement speaks of
@@ -27,9 +29,12 @@ def mentioned(said: Statement) -> list[str]:
     return [name for name in dict.fromkeys(_texts(found)) if name != said.entity]
 
 
-def subjects(payload: Payload | None) -> list[str]:
-    """All entities that an event is about."""
-    return [payload.entity, *mentioned(payload)] if isinstance(payload, Statement) else []
+def subjects(scope: str, event: Event) -> list[str]:
+    """All entities that an event of a scope is about."""
+    said = readable(event)
+    if isinstance(said, Episode):
+        return entities_of(scope, event.payload, said)
+    return [said.entity, *mentioned(said)] if isinstance(said, Statement) else []
 
 
 def _texts(value: object) -> list[str]:

@@ -4,7 +4,7 @@ Rules: of an erased event the header hash stays in its log, with its place and i
 and every derived row go, for all known times, and what waits to be judged about the entity goes with them.  A
 slot of which statements are left (they only mentioned the entity, or their authors had seen the erasure) is told
 anew from the first erased one on; so is a slot in which an erased statement took another one back.  Nothing that
-acts on events is ever erased, only statements.
+acts on events is ever erased, only statements and episodes.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from syncmem.model.episode import Episode
 from syncmem.model.event import Event, Kind, Statement, readable
 from syncmem.model.subjects import mentioned, subject_name
 from syncmem.replica.catalog import Catalog, Slot
@@ -172,9 +173,12 @@ class Erasing:
         return [p for p, name in targets if self._logs.holds(p) and self._logs.ref(p).id == name]
 
     def _drop_rows(self, position: int) -> None:
-        """Remove what one statement left in the derived tables, its slot apart."""
+        """Remove what one statement or episode left in the derived tables, its slot apart."""
         event = self._logs.event(position)
         said = readable(event)
+        if isinstance(said, Episode) and isinstance(event, Event):
+            self._fold.episodes.remove(position, event, said)
+            return
         assert isinstance(event, Event) and isinstance(said, Statement)
         self._fold.references.unlink(position, references(event.kind, said))
         if said.batch is not None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from syncmem.codec import pack
+from syncmem.model.episode import Episode
 from syncmem.model.event import (
     ClockNote,
     Define,
@@ -36,6 +37,7 @@ from syncmem.replica.catalog import Catalog, Slot
 from syncmem.replica.clocks import Clocks
 from syncmem.replica.connection import Database
 from syncmem.replica.cuts import Cuts
+from syncmem.replica.episodes import Episodes
 from syncmem.replica.logs import Logs
 from syncmem.replica.moves import Moves
 from syncmem.replica.pages import Pages, Update
@@ -72,6 +74,7 @@ class Fold:
         self.rectangles = Rectangles(database)
         self.timelines = Timelines(database, catalog, self.pages, self.rectangles)
         self.liveness = Liveness(self.references)
+        self.episodes = Episodes(database, logs, cuts)
         self._records: dict[int, tuple[Slot, Record]] = {}  # those of the latest arrivals
         self._sources_used: Counter[tuple[str | None, str | None]] = Counter()
 
@@ -128,6 +131,9 @@ class Fold:
         for position, event, payload in arrivals:
             payload = payload or readable(event)
             if payload is None or isinstance(event, Erased):
+                continue
+            if isinstance(payload, Episode):  # nothing is believed because of it
+                self.episodes.add(position, event, payload)
                 continue
             if self._cuts.excludes(position):
                 recheck.append(position)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from syncmem.model.episode import Episode
 from syncmem.model.event import (
     STATEMENTS,
     ClockNote,
@@ -167,7 +168,7 @@ class References:
                 return None
             event = self._logs.event(position)
             payload = readable(event)
-            if payload is None or isinstance(event, Erased) or isinstance(payload, Frontier | Erase | Moved):
+            if payload is None or isinstance(event, Erased) or isinstance(payload, Frontier | Erase | Moved | Episode):
                 return None
             self._actors[position] = self._actor(position, event.kind, payload)
         return self._actors[position]

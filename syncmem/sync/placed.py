@@ -1,0 +1,52 @@
+"""Which mailboxes hold the content of which episodes, as far as this device knows, and what others ask for.
+
+Rule: all of it can be forgotten and found out again by looking; that something was dropped is forgotten only with
+all else that was thought of its mailbox.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from syncmem.replica.connection import Database
+
+_DROPPED: Final = -1
+
+
+class Placed:
+    """Reads and writes the tables ``placed`` and ``asked``."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def count(self, no: int, event: bytes) -> int:
+        """How many of the chunks that are here a mailbox surely holds."""
+        row = self._db.execute("SELECT state FROM placed WHERE mailbox = ? AND event = ?", (no, event)).fetchone()
+        return max(0, row[0]) if row else 0
+
+    def note(self, no: int, event: bytes, chunks: int) -> None:
+        """A mailbox holds as many of the chunks that are here, and nobody waits for them."""
+        self._db.execute("INSERT OR REPLACE INTO placed VALUES (?, ?, ?)", (no, event, chunks))
+        self._db.execute("DELETE FROM asked WHERE mailbox = ? AND event = ?", (no, event))
+
+    def note_dropped(self, no: int, event: bytes) -> None:
+        """Nothing of it is there any more."""
+        self.note(no, event, _DROPPED)
+
+    def was_dropped(self, no: int, event: bytes) -> bool:
+        sql = "SELECT 1 FROM placed WHERE mailbox = ? AND event = ? AND state = ?"
+        return self._db.execute(sql, (no, event, _DROPPED)).fetchone() is not None
+
+    def ask(self, no: int, wanted: Iterable[tuple[bytes, int]]) -> None:
+        """Somebody does not find (event, chunk) pairs there: whoever has them looks again."""
+        for event, number in wanted:
+            if self._db.execute("SELECT 1 FROM contents WHERE event = ?", (event,)).fetchone():
+                self._db.execute("INSERT OR IGNORE INTO asked VALUES (?, ?, ?)", (no, event, number))
+                sql = "DELETE FROM placed WHERE mailbox = ? AND event = ? AND state <> ?"
+                self._db.execute(sql, (no, event, _DROPPED))
+
+    def asked(self, no: int, event: bytes) -> set[int]:
+        """The chunks of an event that somebody does not find there."""
+        rows = self._db.execute("SELECT number FROM asked WHERE mailbox = ? AND event = ?", (no, event)).fetchall()
+        return {number for (number,) in rows}
