@@ -133,6 +133,8 @@ def _check_whole(file: IO[bytes]) -> None:
         if data[0] == _ENDS:
             end = data
             continue
+        if data[0] == _CHUNK:
+            _chunk(data)
         digest.update(data)
         count += 1
     if end != pack([_END, count, digest.digest()]):

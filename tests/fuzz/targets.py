@@ -20,7 +20,7 @@ from syncmem.environment import seeded_randomness
 from syncmem.errors import InvalidInput, NotCanonical, Unreadable
 from syncmem.model.event import Event, decode, readable
 from syncmem.model.event import Statement as Said
-from syncmem.replica.bundle import read_bundle
+from syncmem.replica.bundle import read_bundle, read_chunks
 from syncmem.seal.envelope import PLAINTEXT_BYTES_MAX, unseal
 from syncmem.seal.keys import SIGNATURE_BYTES, sign
 from syncmem.seal.statements import Statement, read_statement
@@ -143,8 +143,9 @@ def answer(data: bytes) -> None:
 
 
 def bundle(data: bytes) -> None:
-    for _ in read_bundle(io.BytesIO(data)):
-        pass
+    for reader in (read_bundle, read_chunks):
+        for _ in reader(io.BytesIO(data)):
+            pass
 
 
 def code(data: bytes) -> Code:

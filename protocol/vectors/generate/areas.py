@@ -11,6 +11,7 @@ from protocol.vectors.generate import (
     digest,
     encoding,
     envelope,
+    episode,
     erasure,
     event,
     fold,
@@ -26,7 +27,7 @@ from protocol.vectors.generate import (
 from protocol.vectors.generate.vector import Vector
 
 AREAS = (
-    *(encoding, clock, salt, event, chain, frame, bundle),
+    *(encoding, clock, salt, event, episode, chain, frame, bundle),
     *(fold, erasure, digest, keys, statement, bounds, roster, vouching, scopes, envelope, blob, mailbox),
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from protocol.vectors.generate.episode import episode
 from protocol.vectors.generate.making import DAY, T0, Device, Log, leaf, runs, said, secret
 from protocol.vectors.generate.vector import Vector
 from syncmem.codec import pack
@@ -44,6 +45,7 @@ READABLE: tuple[tuple[str, str, int, Any], ...] = (
      [bytes(16), 5, bytes(32), bytes(64), [bytes(32)], None]),
     ("moved-from-the-start", "Before the first place there is nothing to sign.", 12,
      [bytes(16), 1, bytes(32), b"", [bytes(32)] * 256, None]),
+    ("episode", "Kind 15 is what was said or written, as it was (see the area episode).", 15, episode()),
     ("later-fields", "Fields that a later version appends are hashed and not read.", 1, [*said("Lisbon"), "new", 5]),
     ("unknown-extra", "Unknown keys of extra are hashed and not read.", 1, said("Lisbon", extra={"mood": "sure"})),
     ("trust-0", "Trust 0 is the least.", 1, said("Lisbon", trust=0)),
