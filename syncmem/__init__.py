@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from syncmem.judging.matching import Match, Matcher, ModelMatcher, by_names
     from syncmem.judging.packs import PackReport
     from syncmem.judging.questions import Answer, Option, Question
+    from syncmem.judging.rederiving import Derivation
     from syncmem.judging.verbs import Submission
     from syncmem.standing import DeviceStatus, ErasureStatus, MailboxStatus, MailboxSync, SlotChange, Status, SyncReport
 
@@ -97,6 +98,7 @@ __all__ = [
     "Closed",
     "Damaged",
     "Decision",
+    "Derivation",
     "DeviceInfo",
     "DeviceStatus",
     "DiskFull",
@@ -174,6 +176,7 @@ _LATE = {
     **dict.fromkeys(("Match", "Matcher", "ModelMatcher", "by_names"), "syncmem.judging.matching"),
     "PackReport": "syncmem.judging.packs",
     **dict.fromkeys(("Answer", "Option", "Question"), "syncmem.judging.questions"),
+    "Derivation": "syncmem.judging.rederiving",
     "Submission": "syncmem.judging.verbs",
     **dict.fromkeys(
         ("DeviceStatus", "ErasureStatus", "MailboxStatus", "MailboxSync", "SlotChange", "Status", "SyncReport"),

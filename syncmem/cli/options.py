@@ -73,7 +73,9 @@ def _known(find: Callable[[Any, click.Context], list[str]]) -> Callable[..., lis
     return complete
 
 
-entity_argument = click.argument("entity", shell_complete=_known(lambda memory, ctx: memory.entities()))
+_complete_entity = _known(lambda memory, ctx: memory.entities())
+entity_argument = click.argument("entity", shell_complete=_complete_entity)
+optional_entity = click.argument("entity", required=False, shell_complete=_complete_entity)
 _complete_predicate = _known(lambda memory, ctx: sorted(memory.predicates()))
 predicate_argument = click.argument("predicate", shell_complete=_complete_predicate)
 optional_predicate = click.argument("predicate", required=False, shell_complete=_complete_predicate)

@@ -62,6 +62,7 @@ class Candidate:
         instead_of: what a correction replaces; unsaid: what is believed.
         mentions: other entities that it speaks of.
         confidence: what the extractor thinks of it.
+        quote: the words that say it, as the extractor read them; ``batch``: what it is to be withdrawn with.
     """
 
     entity: str
@@ -78,6 +79,8 @@ class Candidate:
     confidence: float | None = None
     scope: str = "vault"
     zone: str | None = None
+    quote: str | None = None
+    batch: str | None = None
 
     def __post_init__(self) -> None:
         verb, kind = _one_of(Verb, "verb", self.verb), _one_of(Manner, "kind", self.kind)
@@ -154,6 +157,8 @@ class CandidateFields(BaseModel):
     confidence: float | None = Field(default=None, ge=0, le=1)
     scope: str = "vault"
     zone: str | None = None
+    quote: str | None = None
+    batch: str | None = None
 
     def candidate(self) -> Candidate:
         given = {name: getattr(self, name) for name in self.model_fields_set - {"source", "value", "instead_of"}}

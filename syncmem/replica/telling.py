@@ -55,9 +55,9 @@ _VERBS: Final = {
 QUOTED_CHARACTERS_MAX: Final = 1_000  # of a passage that is shown with a claim
 _STATUS: Final = (
     (UNDONE, "undone"),
-    (WITHDRAWN, "withdrawn"),
-    (RETRACTED, "retracted"),
+    (RETRACTED, "retracted"),  # what somebody said of this one tells more than what befell its batch
     (DENIED, "denied"),
+    (WITHDRAWN, "withdrawn"),
     (DETACHED, "detached"),
 )
 
