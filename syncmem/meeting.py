@@ -143,8 +143,7 @@ class Meeting(Opened):
         """The parts of the content of episodes that are not here: (episode, number)."""
         episodes = self._replica.fold.episodes
         with self._looking():
-            held = {content.held.id: content.held for content in episodes.contents()}
-            return [(one.id, number) for one in held.values() for number in episodes.missing(one)]
+            return [(one.id, number) for one in episodes.incomplete() for number in episodes.missing(one)]
 
     def _chunks_of(self, wanted: Iterable[tuple[bytes, int]]) -> Iterator[Chunk]:
         """Those of some parts that are here and may leave the device; the lock is held for one at a time."""

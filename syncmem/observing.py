@@ -192,6 +192,7 @@ class Observing(Joining):
         for number in range(1, held.said.chunk_count + 1):
             part = self._part(id, number)
             if part is None and fetch:
+                self._forget_rotten(id)
                 self.fetch(id)
                 part = self._part(id, number)
             if part is None:
@@ -202,6 +203,12 @@ class Observing(Joining):
         with self._looking():
             part: bytes | None = self._episodes.chunk(self._held(id), number)
             return part
+
+    def _forget_rotten(self, id: str) -> None:
+        """Drop the parts that are no longer what was observed, so that they are fetched again."""
+        with self._lock, self._replica.transaction():
+            held = self._held(id)
+            self._episodes.forget(held, self._episodes.rotten(held))
 
     def _lacks(self, id: str) -> str:
         info = self.episode(id)
@@ -248,7 +255,7 @@ class Observing(Joining):
         from syncmem.sync.content import fetch
 
         with self._looking():
-            wanted = [self._held(id) for id in ids] if ids else [one.held for one in self._episodes.contents()]
+            wanted = [self._held(id) for id in ids] if ids else list(self._episodes.incomplete())
             exists = self._syncer.vault.exists
         return fetch(self._syncer, wanted) if exists else 0
 

@@ -124,7 +124,7 @@ def receipt_text(receipt: Receipt, zone: tzinfo) -> str:
 
 
 def entry_text(entry: HistoryEntry, zone: tzinfo) -> str:
-    """One event in two lines: what was said, and where it stands."""
+    """One event in two lines: what was said, and where it stands; in a third the words that it was drawn from."""
     said = [moment_text(entry.asserted_at, zone), entry.verb]
     said += [value_text(entry.value)] if entry.value is not None else []
     said += [period_text(entry.valid_from, entry.valid_to, zone)] if entry.form else []
@@ -137,7 +137,8 @@ def entry_text(entry: HistoryEntry, zone: tzinfo) -> str:
         f"batch {escaped(entry.batch)}" if entry.batch else "",
         f"device {entry.device}",
     ]
-    return f"{_joined(said)}\n    {_joined(stands)}"
+    quoted = "" if entry.quote is None else f'\n    "{escaped(entry.quote)}"'
+    return f"{_joined(said)}\n    {_joined(stands)}{quoted}"
 
 
 def _some(names: Sequence[str]) -> str:

@@ -52,7 +52,7 @@ class Episodes:
         about = [(entity, position) for entity in entities_of(scope, event.payload, said)]
         self._db.executemany("INSERT OR IGNORE INTO mentions VALUES (?, ?)", about)
         if said.chunks is not None:
-            self._db.execute("INSERT OR IGNORE INTO contents VALUES (?, ?)", (name, scope))
+            self._db.execute("INSERT OR IGNORE INTO contents VALUES (?, ?, ?)", (name, scope, said.chunk_count))
 
     def remove(self, position: int, event: Event, said: Episode) -> None:
         """An episode is erased: what was derived from its event goes, and its chunks with the last event of it."""
@@ -192,8 +192,22 @@ class Episodes:
         rows = self._db.execute("SELECT event FROM lacked ORDER BY event").fetchall()
         return [content for (event,) in rows if (content := self.content(event)) is not None]
 
-    def counts(self, scope: str | None = None) -> tuple[int, int]:
-        """How many chunks there are of what is held, and how many of them are here."""
-        known = {content.held.id: content.held for content in self.contents(scope)}
-        total = sum(held.said.chunk_count for held in known.values())
-        return total, sum(len(self.here(held)) for held in known.values())
+    def counts(self) -> tuple[int, int]:
+        """How many chunks there are of the episodes that are held, and how many of them are here."""
+        total = sum(chunks for _, chunks, _ in self._measured())
+        return total, sum(here for _, _, here in self._measured())
+
+    def incomplete(self, scope: str | None = None) -> Iterator[Held]:
+        """The episodes of which some chunks are not here (of all scopes, unless one is named)."""
+        for id, chunks, here in self._measured():
+            held = self.find(id) if here < chunks else None
+            if held is not None and scope in (None, held.scope):
+                yield held
+
+    def _measured(self) -> list[tuple[bytes, int, int]]:
+        """Of each larger episode its id, how many chunks it has, and how many of them are here."""
+        sql = (
+            "SELECT DISTINCT e.id, t.chunks, (SELECT count(*) FROM chunks c WHERE c.episode = e.id) "
+            "FROM episodes e JOIN contents t ON t.event = e.event ORDER BY e.id"
+        )
+        return [(id, chunks, here) for id, chunks, here in self._db.execute(sql).fetchall()]

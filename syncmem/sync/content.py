@@ -11,9 +11,10 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from syncmem.errors import MailboxError
+from syncmem.errors import MailboxError, MailboxRefused
 from syncmem.replica.episodes import Content, Held
 from syncmem.replica.logs import SEQ_MASK
 from syncmem.replica.replica import Replica
@@ -28,6 +29,7 @@ from syncmem.wire.mailbox import BlobName, Mailbox, Outcome
 if TYPE_CHECKING:
     from syncmem.sync.syncer import Syncer
 
+SPOILED_MAX: Final = 64  # blobs of one sync that are no chunk: what they cost is bounded
 CHUNKS_AT_ONCE: Final = 32  # put or fetched together: a megabyte and a half in memory
 
 
@@ -57,6 +59,7 @@ class Contents:
         self._ledger = Ledger(vault.replica.db)
         self._shelves = [(self._ledger.mailbox(address, k).no, k) for k in (key, *others)]  # the one to write first
         self._placed = Placed(vault.replica.db)
+        self._spoiled = 0
         self.outcome = ContentOutcome()
 
     def _shelf(self, key: EpochKey, event: bytes) -> Shelf:
@@ -97,14 +100,11 @@ class Contents:
         no, key = self._shelves[0]
         with self._lock:
             there = self._ledger.holdings(no) if only_new else {}
-            due = [one for one in self._episodes.contents(key.scope) if self._is_due(no, one)]
-            due = [one for one in due if not only_new or self._is_new(one, there)]
+            due = [found for event in self._placed.due(no, key.scope) if (found := self._episodes.content(event))]
         for content in due:
-            self._place(no, self._shelf(key, content.event), content)
-            self._leave_earlier(no, content)
-
-    def _is_due(self, no: int, content: Content) -> bool:
-        return len(self._episodes.here(content.held)) > self._placed.count(no, content.event)
+            if not only_new or self._is_new(content, there):
+                self._place(no, self._shelf(key, content.event), content)
+                self._leave_earlier(no, content)
 
     def _is_new(self, content: Content, there: Mapping[bytes, int]) -> bool:
         place: int = content.held.position & SEQ_MASK
@@ -188,26 +188,34 @@ class Contents:
             return not self._episodes.missing(held)
 
     def _fetch(self, shelf: Shelf, held: Held, missing: Sequence[int]) -> None:
-        copies = shelf.copies(held.said.chunk_count)
-        wanted = [name for number in missing for name in copies.get(number, [])]
-        for start in range(0, len(wanted), CHUNKS_AT_ONCE):
-            came = [
-                ((name.counter - 1) % held.said.chunk_count + 1, body)
-                for name, body in shelf.get(wanted[start : start + CHUNKS_AT_ONCE])
-                if body is not None
-            ]
-            with self._writing():
-                if self._episodes.find(held.id) is None:
-                    return  # erased meanwhile
-                for number, body in came:
-                    self.outcome.received += self._episodes.keep(held, number, body)
+        """Fetch chunks, and of those that were spoiled further copies, batch by batch."""
+        copies, wanted = shelf.copies(held.said.chunk_count), list(missing)
+        for turn in range(COPIES_MAX):
+            names = {number: copies[number][turn] for number in wanted if len(copies.get(number, ())) > turn}
+            wanted = []
+            for start in range(0, len(names), CHUNKS_AT_ONCE):
+                some = dict(islice(names.items(), start, start + CHUNKS_AT_ONCE))
+                found = zip(some, shelf.get(list(some.values())), strict=True)
+                wanted += self._keep(held, {number: body for number, (_, body) in found})
+
+    def _keep(self, held: Held, came: dict[int, bytes | None]) -> list[int]:
+        """Store what came and is right; the numbers of the others."""
+        with self._writing():
+            if self._episodes.find(held.id) is None:
+                return []  # it was erased meanwhile
+            kept = [number for number, body in came.items() if body and self._episodes.keep(held, number, body)]
+        self.outcome.received += len(kept)
+        self._spoiled += len(came) - len(kept)
+        if self._spoiled > SPOILED_MAX:
+            raise MailboxRefused("the mailbox gives too much that is no content of the episode; use another one")
+        return [number for number in came if number not in kept]
 
     def _wanted(self) -> list[Held]:
         """What this device wants of the scope and has not: what it looked for, or all of it."""
         with self._lock:
-            lacked = self._episodes.contents(self._key.scope) if self._episodes.fetch_all else self._episodes.lacked()
-            found = [one.held for one in lacked if one.held.scope == self._key.scope]
-            return [held for held in found if self._episodes.missing(held)]
+            if self._episodes.fetch_all:
+                return list(self._episodes.incomplete(self._key.scope))
+            return [one.held for one in self._episodes.lacked() if one.held.scope == self._key.scope]
 
     def look_for(self, held: Held) -> None:
         """Fetch an episode's content; note where that fails, so that others are asked for it."""

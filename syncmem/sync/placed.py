@@ -6,7 +6,7 @@ all else that was thought of its mailbox.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from syncmem.replica.connection import Database
@@ -24,6 +24,23 @@ class Placed:
         """How many of the chunks that are here a mailbox surely holds."""
         row = self._db.execute("SELECT state FROM placed WHERE mailbox = ? AND event = ?", (no, event)).fetchone()
         return max(0, row[0]) if row else 0
+
+    def due(self, no: int, scope: str) -> list[bytes]:
+        """The ids of a scope's events of which more chunks are here than a mailbox is known to hold."""
+        return [event for event, lacking in self._lacking(no, scope) if lacking]
+
+    def lacking(self, no: int, scope: str) -> int:
+        """How many chunks of a scope are here and not known to be at a mailbox."""
+        return sum(lacking for _, lacking in self._lacking(no, scope))
+
+    def _lacking(self, no: int, scope: str) -> Iterator[tuple[bytes, int]]:
+        sql = (
+            "SELECT e.event, (SELECT count(*) FROM chunks c WHERE c.episode = e.id) - max(0, coalesce(p.state, 0)) "
+            "FROM episodes e JOIN contents t ON t.event = e.event "
+            "LEFT JOIN placed p ON p.mailbox = ? AND p.event = e.event WHERE e.scope = ? ORDER BY e.position"
+        )
+        for event, lacking in self._db.execute(sql, (no, scope)).fetchall():
+            yield event, max(0, lacking)
 
     def note(self, no: int, event: bytes, chunks: int) -> None:
         """A mailbox holds as many of the chunks that are here, and nobody waits for them."""

@@ -15,7 +15,7 @@ from syncmem.errors import MailboxRefused, PeerError
 from syncmem.seal.envelope import EpochKey, seal, unseal
 from syncmem.seal.keys import SEED_BYTES, derive, public_key, sign
 from syncmem.sync.dropping import DROPPED_AT_ONCE, ERASE, drop_seed
-from syncmem.wire.mailbox import BlobName, Drop, Exchange, Mailbox, Outcome, Put, dropping
+from syncmem.wire.mailbox import COUNTER_MAX, BlobName, Drop, Exchange, Mailbox, Outcome, Put, dropping
 
 COPIES_MAX: Final = 8  # places that a chunk has: whoever takes them all is a member, and can be removed
 ANSWERS_MAX: Final = 8  # listings read of one shelf: as many as all places of the longest episode fill
@@ -84,7 +84,7 @@ class Shelf:
             MailboxRefused: the mailbox takes none of it now.
         """
         puts = [Put(self._stream, counter, seal(self._key, body, self._randomness)) for counter, body in parts]
-        question = Exchange(self._key.write_key, puts, {self._stream: 0}, 0, public_key(self._drop_seed))
+        question = Exchange(self._key.write_key, puts, {self._stream: COUNTER_MAX}, 0, public_key(self._drop_seed))
         results = self._mailbox.exchange(question, self._key.write_seed).results
         for result in results:
             if result.outcome not in (Outcome.STORED, Outcome.KNOWN, Outcome.CONFLICT):

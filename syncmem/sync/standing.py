@@ -166,13 +166,8 @@ class Standings:
             refused=tuple((str(name), reason or "") for name, reason in blocked),
             last_success=_moment(success),
             trouble=trouble,
-            unplaced=self._unplaced(known),
+            unplaced=self._placed.lacking(known.no, known.scope),
         )
-
-    def _unplaced(self, known: Known) -> int:
-        """How many chunks that are here a mailbox is not known to hold."""
-        contents = self._episodes.contents(known.scope)
-        return sum(max(0, len(self._episodes.here(c.held)) - self._placed.count(known.no, c.event)) for c in contents)
 
     def _erasing(self, known: Known) -> int:
         """How many blobs are still to go, from a scope's mailboxes at one address together, as far as they open here.
