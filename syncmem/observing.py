@@ -251,13 +251,16 @@ class Observing(Joining):
 
         Raises:
             MailboxError: none could be reached.
+            InvalidInput: it was called inside a transaction.
         """
         from syncmem.sync.content import fetch
 
         with self._looking():
             wanted = [self._held(id) for id in ids] if ids else list(self._episodes.incomplete())
-            exists = self._syncer.vault.exists
-        return fetch(self._syncer, wanted) if exists else 0
+            if not self._syncer.vault.exists or not any(map(self._episodes.missing, wanted)):
+                return 0
+            self._replica.check_committed()  # a mailbox is never waited for inside a transaction
+        return fetch(self._syncer, wanted)
 
     def set_fetching(self, policy: str) -> None:
         """Which content this device keeps: "on_demand" (what is read) or "all" (fetched with each sync)."""

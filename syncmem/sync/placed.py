@@ -58,7 +58,8 @@ class Placed:
     def ask(self, no: int, wanted: Iterable[tuple[bytes, int]]) -> None:
         """Somebody does not find (event, chunk) pairs there: whoever has them looks again."""
         for event, number in wanted:
-            if self._db.execute("SELECT 1 FROM contents WHERE event = ?", (event,)).fetchone():
+            sql = "SELECT 1 FROM contents WHERE event = ? AND ? BETWEEN 1 AND chunks"
+            if self._db.execute(sql, (event, number)).fetchone():
                 self._db.execute("INSERT OR IGNORE INTO asked VALUES (?, ?, ?)", (no, event, number))
                 sql = "DELETE FROM placed WHERE mailbox = ? AND event = ? AND state <> ?"
                 self._db.execute(sql, (no, event, _DROPPED))

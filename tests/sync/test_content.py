@@ -10,9 +10,10 @@ import pytest
 
 from syncmem import Memory, Source
 from syncmem.environment import seeded_randomness
-from syncmem.errors import MailboxError, NotFound
+from syncmem.errors import InvalidInput, MailboxError, NotFound
 from syncmem.model.episode import CHUNK_BYTES
 from syncmem.sync import open_mailbox
+from syncmem.sync.placed import Placed
 from syncmem.sync.shelf import content_key
 from tests.sync.group import Group
 
@@ -237,3 +238,27 @@ def test_a_merge_and_a_bundle_carry_the_content_along(tmp_path: Path) -> None:
         for memory in (other, third):
             with pytest.raises(NotFound):
                 memory.episode(hidden.episode)
+
+
+def test_nothing_is_fetched_inside_a_transaction(group: Group) -> None:
+    laptop = group.found()
+    phone = group.pair("phone")
+    seen = laptop.observe(DOCUMENT, **SPOKEN)
+    group.settle()
+    with pytest.raises(InvalidInput, match="after the transaction"), phone.transaction():
+        phone.read(seen.episode)
+    assert phone.episode(seen.episode).chunks_here == 0
+    phone.read(seen.episode)
+    with phone.transaction():
+        assert phone.read(seen.episode) == DOCUMENT
+
+
+def test_what_is_asked_for_beyond_the_content_is_not_noted(group: Group) -> None:
+    laptop = group.found()
+    seen = laptop.observe(DOCUMENT, **SPOKEN)
+    group.sync("laptop")
+    (event,) = laptop._replica.db.execute("SELECT event FROM contents").fetchone()
+    with laptop._lock, laptop._replica.transaction():
+        Placed(laptop._replica.db).ask(1, [(event, number) for number in (0, CHUNKS + 1, 10**12)] + [(bytes(16), 1)])
+    assert laptop._replica.db.execute("SELECT count(*) FROM asked").fetchone() == (0,)
+    assert laptop.status().published and laptop.read(seen.episode) == DOCUMENT
