@@ -165,12 +165,13 @@ class Contents:
             return self._episodes.gone(self._key.scope)
 
     def _clear(self, event: bytes, shelves: Sequence[tuple[int, EpochKey]]) -> None:
+        now = self._replica.environment.clock.now()
         for no, key in shelves:
             with self._lock:
-                done = self._placed.was_dropped(no, event)
-            if not done and self._shelf(key, event).clear():
+                due = self._placed.is_to_be_dropped(no, event, now)
+            if due and self._shelf(key, event).clear():
                 with self._writing():
-                    self._placed.note_dropped(no, event)
+                    self._placed.note_dropped(no, event, now)
 
     # -- fetching -----------------------------------------------------------------------------------
 
