@@ -31,7 +31,9 @@ STDIN: Final = "-"
 @click.option("--source", metavar="KIND", help="Whose word it is.  [default: document for a document, else user]")
 @scope_option
 def observe(session: Session, file: str, **options: Any) -> None:
-    """Keep what was said or written, as it was, for claims to point at ("-": standard input).
+    """Keep what was said or written, as it was.
+
+    Claims can point at it. "-" is standard input.
 
     \b
       echo "I moved to Lisbon in May." | syncmem observe - --speaker ana --at 2024-06-01T09:00Z
