@@ -24,7 +24,8 @@ can be dropped and folded again.  Times are microseconds since 1970 UTC; ``-2**6
 ``clock_notes``    known clock errors
 ``sources``        (kind, id) pairs that claims name
 ``erasures``       the names under which erasures speak of entities; ``sightings``: which log has seen which place
-                   of which other log, by its frontier notes; ``mentions``: who else a statement speaks of
+                   of which other log, by its frontier notes; ``mentions``: who else a statement speaks
+                   of, and whom an episode is about
 ``episodes``       what was said or written, when and by whom; ``chunks``: the content of the larger ones, as far as
                    it is here; ``contents``: every larger one that ever was here; ``placed``: which mailboxes hold its
                    content, ``asked``: what others do not find there; ``lacked``: what is not found here

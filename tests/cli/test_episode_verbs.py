@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-from syncmem import Source
 from tests.cli.running import Shell, environment
 
 TURN = ("--speaker", "ana", "--at", "2026-06-15T09:00Z")
@@ -30,8 +29,8 @@ def test_a_turn_is_observed_once_and_quoted_by_what_is_drawn_from_it(shell: Shel
     assert shell.text("episodes") == f"{id}  2026-06-15 09:00  turn  ana  26 bytes of text/plain\n"
     assert shell.text("episode", id, "--text") == "I moved to Lisbon in May.\n"
     assert shell.json("episode", id, "--text")["text"] == "I moved to Lisbon in May.\n"
-    with shell.memory() as memory:
-        memory.remember("ana", "home_city", "Lisbon", source=Source("user", episode=id, span=(2, 17)))
+    said = ("--source", "user", "--episode", id, "--span", "2:17")
+    shell.text("remember", "ana", "home_city", "Lisbon", *said)
     assert '"moved to Lisbon"' in shell.text("why", "ana", "home_city")
     assert shell.json("history", "ana", "home_city")[-1]["quote"] == "moved to Lisbon"
 
@@ -67,6 +66,7 @@ def test_a_file_is_a_document_of_the_type_that_its_name_says(shell: Shell) -> No
         (("erase", "--yes"), 2, "ENTITY or --episode"),
         (("erase", "ana", "--episode", "00", "--yes"), 2, "ENTITY or --episode"),
         (("fetch", "00"), 1, "no episode"),
+        (("remember", "ana", "home_city", "Lisbon", "--episode", "00", "--span", "2-17"), 2, "FIRST:LAST"),
     ],
 )
 def test_what_cannot_be_done_is_said(shell: Shell, arguments: tuple[str, ...], code: int, message: str) -> None:
