@@ -45,6 +45,7 @@ from syncmem.meeting import DeviceInfo
 from syncmem.memory import Memory
 from syncmem.model.predicate import Predicate
 from syncmem.model.value import NONE
+from syncmem.observed import EpisodeInfo, Observation
 from syncmem.results import (
     Aliases,
     Belief,
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from syncmem.judging.matching import Match, Matcher, ModelMatcher, by_names
     from syncmem.judging.packs import PackReport
     from syncmem.judging.questions import Answer, Option, Question
+    from syncmem.judging.rederiving import Derivation
     from syncmem.judging.verbs import Submission
     from syncmem.recall.embedding import Embedder
     from syncmem.recall.results import Hit, Recalled, Said, SaidClaim
@@ -99,6 +101,7 @@ __all__ = [
     "Closed",
     "Damaged",
     "Decision",
+    "Derivation",
     "DeviceInfo",
     "DeviceStatus",
     "DiskFull",
@@ -106,6 +109,7 @@ __all__ = [
     "Embedder",
     "Environment",
     "Aliases",
+    "EpisodeInfo",
     "ErasureReport",
     "ErasureStatus",
     "Explanation",
@@ -136,6 +140,7 @@ __all__ = [
     "NotCanonical",
     "NotFound",
     "Notice",
+    "Observation",
     "Option",
     "OverQuota",
     "PackReport",
@@ -180,6 +185,7 @@ _LATE = {
     **dict.fromkeys(("Match", "Matcher", "ModelMatcher", "by_names"), "syncmem.judging.matching"),
     "PackReport": "syncmem.judging.packs",
     **dict.fromkeys(("Answer", "Option", "Question"), "syncmem.judging.questions"),
+    "Derivation": "syncmem.judging.rederiving",
     "Submission": "syncmem.judging.verbs",
     "Embedder": "syncmem.recall.embedding",
     **dict.fromkeys(("Hit", "Recalled", "Said", "SaidClaim"), "syncmem.recall.results"),

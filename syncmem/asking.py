@@ -173,7 +173,7 @@ class Asking(Opened):
             view = self._view(scope, known_at, asserted_by, device, zone)
             visible = self._visible(view)
             for slot in self._slots(view, scope, entity, predicate):
-                names = self._reading.names_among(slot.scope, slot.entity, visible)
+                names = self._reading.names.among(slot.scope, slot.entity, visible)
                 found = [position for position in self._telling.about(slot, names) if visible(position)]
                 if any(self._telling.says_something(position) for position in found):
                     return [self._telling.entry(position, slot) for position in found]
@@ -268,9 +268,9 @@ class Asking(Opened):
         about = statements.name("scope", scope), statements.name("entity", entity)
         axis = view.n if view.folded is None else view.folded
         if predicate is None:
-            return self._reading.slots(*about, None, axis)
+            return self._reading.names.slots(*about, None, axis)
         names = [statements.name("predicate", predicate), *self._meant(about[0], predicate)]
-        return [slot for name in names for slot in self._reading.slots(*about, name, axis)]
+        return [slot for name in names for slot in self._reading.names.slots(*about, name, axis)]
 
     def _meant(self, scope: str, predicate: str) -> list[str]:
         """The predicate that a name means which is none that is defined, if it is the name of one alone."""

@@ -43,7 +43,7 @@ def derive(
 
 def resting(replica: Replica, said: Words, entity: str, positions: Sequence[int]) -> Words:
     """Words about an entity that name the claims at these positions, and all others whom those are about."""
-    named = (name for position in positions for name in subjects(readable(replica.logs.event(position))))
+    named = (name for position in positions for name in subjects(said.scope, replica.logs.event(position)))
     about = [name for name in named if name != entity]
     refs: tuple[Ref, ...] = tuple(replica.logs.ref(position) for position in positions)
     return replace(said, derived_from=refs, mentions=tuple(dict.fromkeys([*said.mentions, *about])))

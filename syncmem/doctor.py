@@ -26,10 +26,11 @@ def examine(replica: Replica, *, full: bool) -> Doctor:
     """Look at everything cheap; ``full`` also reads every event and recomputes every chain."""
     facts: dict[str, Any] = {}
     problems: list[str] = []
-    for look in (_library, _file, _keys, _logs, _forks, _clocks, _held, _erased, diagnose, _candidates):
+    for look in (_library, _file, _keys, _logs, _forks, _clocks, _held, _erased, _episodes, diagnose, _candidates):
         look(replica, facts, problems)
     if full:
         _read_all(replica, facts, problems)
+        _rotten(replica, problems)
     return Doctor(facts, tuple(problems))
 
 
@@ -189,6 +190,34 @@ def _erased(replica: Replica, facts: dict[str, Any], problems: list[str]) -> Non
             "traces of what was erased may be in the file, because a program that reads it held up their removal; "
             "end it, then run 'syncmem scrub'"
         )
+
+
+def _episodes(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
+    """Episodes, how much of their content is here, and of which of this device's own some is nowhere known to be."""
+    episodes = replica.fold.episodes
+    held = replica.db.execute("SELECT count(DISTINCT id) FROM episodes").fetchone()[0]
+    chunks, here = episodes.counts()
+    facts["episodes"] = {"held": held, "chunks": chunks, "chunks_here": here, "keeps_all": episodes.fetch_all}
+    for one in episodes.incomplete():
+        if replica.logs.log_of(one.position).written_here:
+            problems.append(
+                f"{len(episodes.missing(one))} parts of episode {one.id.hex()}, which was observed here, are missing; "
+                f"run 'syncmem fetch {one.id.hex()}'"
+            )
+
+
+def _rotten(replica: Replica, problems: list[str]) -> None:
+    """Chunks that are no longer what was observed."""
+    seen: set[bytes] = set()
+    for content in replica.fold.episodes.contents():
+        held = content.held
+        rotten = [] if held.id in seen else replica.fold.episodes.rotten(held)
+        seen.add(held.id)
+        if rotten:
+            problems.append(
+                f"{len(rotten)} parts of episode {held.id.hex()} are damaged in the file; "
+                f"run 'syncmem episode {held.id.hex()} --raw', which fetches them again"
+            )
 
 
 def _candidates(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:

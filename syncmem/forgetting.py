@@ -6,6 +6,7 @@ from typing import Final
 
 from syncmem import statements
 from syncmem.errors import InvalidInput
+from syncmem.model.episode import ENTITY_PREFIX
 from syncmem.model.event import Erase
 from syncmem.model.frame import DEVICE_SCOPE
 from syncmem.opened import Opened
@@ -22,8 +23,9 @@ class Forgetting(Opened):
 
     def erase(
         self,
-        entity: str,
+        entity: str | None = None,
         *,
+        episode: str | None = None,
         aliases: bool = True,
         scope: str | None = None,
         reason: str | None = None,
@@ -31,21 +33,24 @@ class Forgetting(Opened):
     ) -> ErasureReport:
         """Make forget everything about an entity, here and on every device that hears of it. Nothing brings it back.
 
-        All statements about ``entity`` go, those that mention it, and the links that name it: from the logs, from what
-        was believed at any time, from the file.  What is said about it afterwards, by a device that has heard of the
-        erasure, is kept.
+        All statements about ``entity`` go, those that mention it, the links that name it, the episodes that it spoke or
+        that mention it, and their content: from the logs, from what was believed at any time, from the file, from the
+        mailboxes.  What is said about it afterwards, by a device that has heard of the erasure, is kept.
         Copies outside of the file (backups, bundles, what a restore put aside) are yours to delete.
 
         Args:
+            episode: instead of an entity the id of one episode. What was drawn from it stays; its words are gone.
             aliases: all names that are one with it, too (``report.entities``); else the others are left as if nobody
                 had ever linked them with this one.
             scope: only there; unsaid: in every scope that is known here.
             reason: kept with the erasure, so it must not name the entity.
 
         Raises:
-            InvalidInput: the reason names the entity.
+            InvalidInput: the reason names the entity, or not one of ``entity`` and ``episode`` was named.
         """
-        entity = statements.name("entity", entity)
+        if (entity is None) == (episode is None):
+            raise InvalidInput("erase names an entity, or episode= and its id; pass one of them")
+        entity = statements.name("entity", entity or f"{ENTITY_PREFIX}{episode}")
         said = self._words(
             scope=scope or VAULT, trust=trust, source=None, observed_at=None, batch=None, reason=reason, zone=None
         )

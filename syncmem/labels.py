@@ -43,3 +43,6 @@ ADMISSION: Final = b"syncmem/v1/admission\0"  # the answer to it
 RECOVERY: Final = b"syncmem/v1/recovery\0"  # the meeting place of the paper member
 SUBJECT: Final = b"syncmem/v1/subject\0"  # names of erased entities
 AT_REST: Final = b"syncmem/v1/rest\0"  # the side file of an encrypted database
+EPISODE: Final = b"syncmem/v1/episode\0"  # id of an episode
+CHUNK: Final = b"syncmem/v1/chunk\0"  # hash of a part of its content
+CONTENT: Final = b"syncmem/v1/content\0"  # key of the mailbox of its content

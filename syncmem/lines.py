@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from syncmem.errors import InvalidInput, SyncmemError
 from syncmem.memory import Memory
 from syncmem.model.value import NONE
+from syncmem.observed import Observation
 from syncmem.results import Receipt, Source
 
 _STRICT = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -106,6 +107,22 @@ class UndoLine(Words):
     event: str
 
 
+class ObserveLine(BaseModel):
+    model_config = _STRICT
+    verb: Literal["observe"]
+    content: str
+    speaker: str | None = None
+    at: str | None = None
+    kind: str = "turn"
+    conversation: str | None = None
+    title: str | None = None
+    media_type: str | None = None
+    mentions: list[str] = []
+    source: SourceFields | str | None = None
+    scope: str = "vault"
+    zone: str | None = None
+
+
 class DefineLine(Words):
     verb: Literal["define"]
     predicate: str
@@ -131,14 +148,14 @@ class LinkLine(Words):
 
 
 Line = Annotated[
-    RememberLine | EndLine | DenyLine | RetractLine | CorrectLine | UndoLine | DefineLine | LinkLine,
+    RememberLine | EndLine | DenyLine | RetractLine | CorrectLine | UndoLine | DefineLine | LinkLine | ObserveLine,
     Field(discriminator="verb"),
 ]
 _LINE: TypeAdapter[Any] = TypeAdapter(Line)
 
 
-def apply(memory: Memory, lines: Iterable[str]) -> list[Receipt]:
-    """Write JSON lines in one durable transaction; a receipt for each.
+def apply(memory: Memory, lines: Iterable[str]) -> list[Receipt | Observation]:
+    """Write JSON lines in one durable transaction; a receipt for each (of an episode its observation).
 
     Raises:
         InvalidInput: a line is not right; it is named, and nothing was written.
@@ -147,7 +164,7 @@ def apply(memory: Memory, lines: Iterable[str]) -> list[Receipt]:
         read = [(number, parse(number, line)) for number, line in enumerate(lines, 1) if line.strip()]
     except UnicodeDecodeError as error:
         raise InvalidInput(f"the lines are not UTF-8 ({error.reason}); convert the file first") from error
-    receipts = []
+    receipts: list[Receipt | Observation] = []
     with memory.transaction():
         for number, line in read:
             try:
@@ -190,7 +207,7 @@ def _correct(memory: Memory, given: dict[str, Any]) -> Receipt:
     return memory.correct(given.pop("event"), given.pop("value"), **given)
 
 
-_VERBS: dict[str, Callable[[Memory, dict[str, Any]], Receipt]] = {
+_VERBS: dict[str, Callable[[Memory, dict[str, Any]], Receipt | Observation]] = {
     "remember": lambda memory, given: memory.remember(**given),
     "end": lambda memory, given: memory.end(**given),
     "deny": lambda memory, given: memory.deny(**given),
@@ -200,4 +217,5 @@ _VERBS: dict[str, Callable[[Memory, dict[str, Any]], Receipt]] = {
     "define": lambda memory, given: memory.define(**given),
     "same": lambda memory, given: memory.same(**given),
     "different": lambda memory, given: memory.different(**given),
+    "observe": lambda memory, given: memory.observe(given.pop("content"), **given),
 }

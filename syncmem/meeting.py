@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
 from itertools import islice
@@ -17,15 +17,16 @@ from syncmem.model.frame import DEVICE_SCOPE, Frame
 from syncmem.model.instant import FOREVER, shown
 from syncmem.opened import Opened
 from syncmem.replica import bundle, event_lines
-from syncmem.replica.bundle import batches, read_bundle, write_bundle
+from syncmem.replica.bundle import Chunk, batches, read_bundle, read_chunks, write_bundle
 from syncmem.replica.cipher import file_key
-from syncmem.replica.event_lines import read_lines, write_lines
+from syncmem.replica.event_lines import read_chunk_lines, read_lines, write_lines
 from syncmem.replica.repair import Repaired
 from syncmem.replica.replica import BULK_EVENTS, MERGE_EVENTS, Written
 from syncmem.results import MergeReport
 
 Progress = Callable[[int], None]
 Offer = Callable[[dict[bytes, int]], Iterable[Frame]]  # what a peer has for one who holds so much of each log
+_CHUNKS_AT_ONCE: Final = 32  # stored in one transaction: a megabyte and a half
 _FRAMES_AT_ONCE: Final = 4  # read under the other's lock at a time: about one transaction
 
 
@@ -82,7 +83,9 @@ class Meeting(Opened):
         """
         if not isinstance(other, Meeting):
             raise InvalidInput(f"merge takes an open Memory, not {type(other).__name__}; open its file first")
-        return self._receive_all(other._offer, MERGE_EVENTS, progress)
+        report = self._receive_all(other._offer, MERGE_EVENTS, progress)
+        lacking = self._lacking_chunks()
+        return replace(report, chunks=self._take_chunks(other._chunks_of(lacking)) if lacking else 0)
 
     def _offer(self, known: dict[bytes, int]) -> Iterator[Frame]:
         """The frames that a peer lacks; the lock is held only while some are read."""
@@ -136,10 +139,39 @@ class Meeting(Opened):
         repaired = tuple(map(self._telling.repair, taking.repaired))
         return MergeReport(taking.events, taking.transactions, tuple(named), refused, repaired)
 
+    # -- the content of episodes ------------------------------------------------------------------------
+
+    def _lacking_chunks(self) -> list[tuple[bytes, int]]:
+        """The parts of the content of episodes that are not here: (episode, number)."""
+        episodes = self._replica.fold.episodes
+        with self._looking():
+            return [(one.id, number) for one in episodes.incomplete() for number in episodes.missing(one)]
+
+    def _chunks_of(self, wanted: Iterable[tuple[bytes, int]]) -> Iterator[Chunk]:
+        """Those of some parts that are here and may leave the device; the lock is held for one at a time."""
+        episodes = self._replica.fold.episodes
+        for id, number in wanted:
+            with self._looking():
+                held = episodes.find(id)
+                body = None if held is None or held.scope == DEVICE_SCOPE else episodes.chunk(held, number)
+            if body is not None:
+                yield Chunk(id, number, body)
+
+    def _take_chunks(self, offered: Iterable[Chunk]) -> int:
+        """Keep the parts of content that are what their episodes name; how many were new."""
+        episodes, taken, chunks = self._replica.fold.episodes, 0, iter(offered)
+        while some := list(islice(chunks, _CHUNKS_AT_ONCE)):
+            with self._lock, self._replica.transaction():
+                for id, number, body in some:
+                    held = episodes.find(id)
+                    if held is not None and episodes.chunk(held, number) is None:
+                        taken += episodes.keep(held, number, body)
+        return taken
+
     def export_bundle(
         self, path: str | os.PathLike[str], *, scopes: Iterable[str] | None = None, legible: bool = False
     ) -> int:
-        """Write all events that may leave this device into a file; how many.
+        """Write all events that may leave this device into a file, and the content of episodes; how many events.
 
         The file is whole or absent, never half.  ``scopes`` limits what is written; the scope "device" never is.
         ``legible``: as lines of JSON (:mod:`syncmem.replica.event_lines`), some twenty times as long, nothing lost.
@@ -150,7 +182,15 @@ class Meeting(Opened):
         write, magic = (write_lines, event_lines.MAGIC) if legible else (write_bundle, bundle.MAGIC)
         with self._looking():
             frames = self._replica.frames({}, wanted)
-            return files.write_whole(path, lambda file: write(file, frames), magic=magic)
+            held = (content.held for content in self._replica.fold.episodes.contents())
+            parts = [
+                (one.id, number)
+                for one in held
+                if wanted is None or one.scope in wanted
+                for number in self._replica.fold.episodes.here(one)
+            ]
+            chunks = self._chunks_of(sorted({*parts}))
+            return files.write_whole(path, lambda file: write(file, frames, chunks), magic=magic)
 
     def import_bundle(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> MergeReport:
         """Take in the events of a file that :meth:`export_bundle` wrote, legible or not.
@@ -160,8 +200,10 @@ class Meeting(Opened):
             BrokenChain: events before its first are missing here; import the earlier bundle first.
         """
         with files.open_for_reading(path) as file:
-            read = read_lines if file.read(len(event_lines.MAGIC)) == event_lines.MAGIC else read_bundle
-            return self._receive_all(lambda known: read(file), BULK_EVENTS, progress)
+            legible = file.read(len(event_lines.MAGIC)) == event_lines.MAGIC
+            frames, chunks = (read_lines, read_chunk_lines) if legible else (read_bundle, read_chunks)
+            report = self._receive_all(lambda known: frames(file), BULK_EVENTS, progress)
+            return replace(report, chunks=self._take_chunks(chunks(file)))
 
     def backup(self, path: str | os.PathLike[str], *, key: bytes | str | None = None) -> None:
         """Copy the replica into a new file while it is in use; restore with :func:`syncmem.restore`.

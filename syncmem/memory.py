@@ -27,6 +27,7 @@ from syncmem.forgetting import Forgetting
 from syncmem.judging.verbs import Judging
 from syncmem.meeting import Meeting, Offer, Progress
 from syncmem.naming import Naming
+from syncmem.observing import Observing
 from syncmem.recalling import Recalling
 from syncmem.replica.catalog import Slot
 from syncmem.replica.connection import WAIT_SECONDS
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from syncmem.standing import SyncReport
 
 
-class Memory(Withdrawing, Judging, Recalling, Naming, Exporting, Forgetting, Meeting, Syncing):
+class Memory(Withdrawing, Judging, Recalling, Naming, Exporting, Forgetting, Meeting, Observing, Syncing):
     """A replica of an assistant's memory in one SQLite file.
 
     Args:

@@ -232,6 +232,7 @@ class HistoryEntry:
         effect: what its arrival did here, in words.
         asserted_at: the writer's clock, corrected for known errors; ``arrived_at``: when it arrived here.
         names: ids of the events that it refers to; ``derived_from``: of the claims from which a claim follows.
+        quote: the words of its source's span, if that episode's content is here.
     """
 
     event: str
@@ -254,6 +255,7 @@ class HistoryEntry:
     effect: str
     names: tuple[str, ...] = ()
     derived_from: tuple[str, ...] = ()
+    quote: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON types."""
@@ -336,6 +338,7 @@ class MergeReport:
         slots: (scope, entity, predicate) of the slots that changed.
         refused: why the events of some logs were not taken in; those of the others were.
         repaired: logs that two lives of a device had gone on writing, and that are whole again.
+        chunks: how many parts of the content of episodes were new.
     """
 
     events: int
@@ -343,6 +346,7 @@ class MergeReport:
     slots: tuple[tuple[str, str, str], ...] = ()
     refused: tuple[str, ...] = ()
     repaired: tuple[RepairedLog, ...] = ()
+    chunks: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON types."""

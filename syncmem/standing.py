@@ -35,6 +35,7 @@ class MailboxSync:
         reset: the mailbox was not the one it was, so what it lacked was sent again.
         forked: another copy of this device writes to the same place; from now on this one writes apart.
         repaired: logs that two lives of a device had gone on writing, and that are whole again.
+        chunks_sent, chunks_received: parts of the content of episodes; ``content_error``: what stopped them.
     """
 
     address: str
@@ -50,6 +51,9 @@ class MailboxSync:
     reset: bool
     forked: bool
     repaired: tuple[RepairedLog, ...] = ()
+    chunks_sent: int = 0
+    chunks_received: int = 0
+    content_error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ class SyncReport:
     @property
     def complete(self) -> bool:
         """Whether every mailbox was reached and nothing was refused."""
-        return all(one.error is None and not one.refused for one in self.mailboxes)
+        return all(one.error is None and one.content_error is None and not one.refused for one in self.mailboxes)
 
     @property
     def events(self) -> int:
@@ -113,6 +117,7 @@ class MailboxStatus:
         held: blobs that wait for something that has not arrived; ``refused``: (blob, reason).
         missing: places of the last 30 days at which there should be a blob, and none is found.
         erasing: blobs that hold what was erased, and are not dropped yet.
+        unplaced: parts of the content of episodes that are here and that it is not known to hold.
         last_success: when a sync last ran to its end; ``trouble``: what stopped the last one.
     """
 
@@ -126,6 +131,7 @@ class MailboxStatus:
     refused: tuple[tuple[str, str], ...]
     last_success: datetime | None
     trouble: str | None
+    unplaced: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +172,8 @@ class Status:
             verified.
         waiting_for: the names of live devices that are not verified; ``unseen``: those not heard of for 30 days.
         erasures: those that not every device and mailbox has followed yet.
+        chunks, chunks_here: of how many parts the content of all larger episodes consists, and how many are here. They
+            do not count in ``in_sync``: what is not here is fetched when it is read.
         scrub_pending: traces of what was erased may be left in the file, because another program reads an old view.
     """
 
@@ -180,7 +188,14 @@ class Status:
     unseen: tuple[str, ...]
     erasures: tuple[ErasureStatus, ...] = ()
     scrub_pending: bool = False
+    chunks: int = 0
+    chunks_here: int = 0
+
+    @property
+    def published(self) -> bool:
+        """Whether every mailbox holds all events that are here, and the content of episodes that is."""
+        return bool(self.mailboxes) and not any(m.waiting or m.pending or m.unplaced for m in self.mailboxes)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
-        return as_dict(self)
+        return {**as_dict(self), "published": self.published}

@@ -150,6 +150,9 @@ class Syncing(Joining):
                 reset=one.outcomes.reset,
                 forked=one.outcomes.forked,
                 repaired=tuple(map(self._telling.repair, one.outcomes.repaired)),
+                chunks_sent=one.content.sent,
+                chunks_received=one.content.received,
+                content_error=one.content.error,
             )
             for one in results
         )

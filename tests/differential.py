@@ -143,7 +143,7 @@ def _asserted(replica: Replica, tried: History, random: Random) -> Iterator[str]
     reading = Reading(replica)
     visible = reading.asserted_by(instant(tick) or 0)
     for entity in about(tried):
-        slots = reading.slots("vault", entity, PREDICATE, visible)
+        slots = reading.names.slots("vault", entity, PREDICATE, visible)
         placed = [row for slot in slots for row in reading.folded(slot, visible)]
         wanted = as_answer(expected(by_then, None, entity))
         yield from _compared(f"{entity} as asserted by {tick}", wanted, answered(replica, tried, placed))

@@ -234,3 +234,24 @@ PLACES = {
     "fold.arrive": "fold.Fold.arrive",
     "_notes": "replica.Replica._notes",
 }
+
+
+def test_episodes_of_both_lives_are_kept_with_their_content(home: Home) -> None:
+    spoken = {"speaker": "ana", "at": "2025-01-01T00:00Z"}
+    texts = {"in both": "x" * 100_000, "in the first": "y" * 100_000, "in the second": "z" * 100_000}
+    write(home.laptop, "before")
+    ids = [home.laptop.memory.observe(texts["in both"], **spoken).episode]
+    disk = home.laptop.backed_up()
+    ids.append(home.laptop.memory.observe(texts["in the first"], **spoken).episode)
+    home.phone.memory.merge(home.laptop.memory)
+    home.laptop.put_back(disk)
+    ids.append(home.laptop.memory.observe(texts["in the second"], **spoken).episode)
+    home.all_meet()
+    for memory in home.memories:
+        assert {one.id for one in memory.episodes()} == {*ids}
+        assert [memory.episode_text(id) for id in ids] == list(texts.values())
+    home.desk.memory.erase("ana")
+    home.all_meet()
+    for memory in home.memories:
+        assert memory.episodes() == []
+        assert memory._replica.db.execute("SELECT count(*) FROM chunks").fetchone() == (0,)

@@ -173,8 +173,8 @@ class Replicas(RuleBasedStateMachine):
         position = memory._telling.position(name)
         self.acknowledged[event] = words_at(memory, position)
         self.held[number].add(event)
-        scope, said = memory._replica.logs.key_of(position).scope, readable(memory._replica.logs.event(position))
-        self.about[event] = {(scope, name) for name in subjects(said)}
+        scope, told = memory._replica.logs.key_of(position).scope, memory._replica.logs.event(position)
+        self.about[event] = {(scope, name) for name in subjects(scope, told)}
         return event
 
     def stays(self, event: str) -> bool:

@@ -1,11 +1,11 @@
 // Logs, salts and events (README.md, Logs to Payloads).
 import {
-  EVENT_MAX, PLACE_MAX, Fault, isArray, isBytes, isInt, isText, pack, sha256, unpack,
+  EVENT_MAX, PLACE_MAX, Fault, hex, isArray, isBytes, isInt, isText, pack, sha256, unpack,
 } from "./canonical.mjs";
 
 export const LATEST = 253402300799999999n, EARLIEST = -62135596800000000n;
 export const CLAIM = 1n, AFFIRM = 2n, END = 3n, DENY = 4n, RETRACT = 5n, WITHDRAW = 6n, UNDO = 7n, DEFINE = 8n,
-  CLOCK_NOTE = 9n, FRONTIER = 10n, ERASE = 11n, MOVED = 12n, SAME = 13n, DIFFERENT = 14n;
+  CLOCK_NOTE = 9n, FRONTIER = 10n, ERASE = 11n, MOVED = 12n, SAME = 13n, DIFFERENT = 14n, EPISODE = 15n;
 export const HEAD_0 = Buffer.alloc(32);
 
 export const logId = (device, incarnation, scope) =>
@@ -100,12 +100,41 @@ const kinds = new Map([
     extra,
   }],
   [ERASE, { names: list(bytes(16)), salt: nil(bytes(32)), trust, ...source, extra }],
+  [EPISODE, {
+    kind: (v) => name(v) && Buffer.byteLength(v) <= 64, speaker: nil(name), at: time, conversation: nil(name),
+    title: nil(name), mediaType: name, mentions: nil(list(name)), text: (v) => typeof v === "boolean",
+    size: (v) => isInt(v, 0n, 2n ** 26n), content: nil((v) => isBytes(v)), chunks: nil((v) => isBytes(v)),
+    sourceKind: nil(name), sourceId: nil(name), extra,
+  }],
   // What a move does to the logs (section Forks) is left out here; its hashes are 1 to 256, its signature goes with a head.
   [MOVED, {
     incarnation: bytes(16), first: place, head: bytes(32), signature: (v) => isBytes(v, 0) || isBytes(v, 64),
     hashes: (v) => list(bytes(32))(v) && v.length >= 1 && v.length <= 256, extra,
   }],
 ]);
+
+// --- Episodes (README.md, Episodes): a small one holds its content, a larger one the hashes of its chunks.
+
+export const CHUNK_MAX = 48 * 1024;
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+function isUtf8(content) {
+  try {
+    return utf8.decode(content) !== undefined;
+  } catch {
+    return false;
+  }
+}
+function isWhole({ text, size, content, chunks }) {
+  if (content !== null) return chunks === null && size === BigInt(content.length) && (!text || isUtf8(content));
+  return size > 0n && chunks !== null && chunks.length === 32 * Math.ceil(Number(size) / CHUNK_MAX);
+}
+export const chunkHash = (content) => sha256("syncmem/v1/chunk\0", content);
+/** Its id, and the entities that it is about: itself, who spoke, whom it mentions. */
+export function episodeOf(scope, payload, { speaker, mentions }) {
+  const id = sha256("syncmem/v1/episode\0", pack(scope), payload).subarray(0, 16);
+  const about = [`episode:${hex(id)}`, ...(speaker === null ? [] : [speaker]), ...(mentions ?? [])];
+  return { id, entities: [...new Set(about)] };
+}
 
 /** The fields of a payload by name, or null where this version cannot read it. */
 export function readPayload(kind, clock, payload) {
@@ -122,6 +151,7 @@ export function readPayload(kind, clock, payload) {
   if (!isArray(entries) || entries.length < names.length) return null;
   if (!names.every((name, i) => fields[name](entries[i]))) return null;
   const read = Object.fromEntries(names.map((name, i) => [name, entries[i]]));
+  if (kind === EPISODE && !isWhole(read)) return null;
   if (kind === MOVED && (read.first < 1n || (read.first > 1n) !== (read.signature.length === 64))) return null;
   return read;
 }

@@ -4,7 +4,9 @@ import {
   CONTAINERS_MAX, EVENT_MAX, Fault, PLACE_MAX, ascends, ascii, compare, hex, hmac, isArray, isBytes, isInt,
   isText, malformed, must, pack, pieces, sha256, signed, unpack,
 } from "./canonical.mjs";
-import { DENY, DIFFERENT, ERASE, FRONTIER, HEAD_0, SAME, hashed, logId, nextHead, readPayload, saltOf } from "./events.mjs";
+import {
+  CHUNK_MAX, DENY, DIFFERENT, EPISODE, ERASE, FRONTIER, HEAD_0, SAME, episodeOf, hashed, logId, nextHead, readPayload, saltOf,
+} from "./events.mjs";
 
 const BODY_MAX = 192 * 1024;
 const FIELD_DEPTH = 21; // a field of 15 levels, in an entry of a column of a group of the groups of the body
@@ -136,12 +138,20 @@ export function heads(frame, events, head) {
 }
 
 const MAGIC = "syncmem bundle 1\n";
+const CHUNK_PIECE = 2;
 export function readBundle(bytes) {
   must(compare(bytes.subarray(0, MAGIC.length), ascii(MAGIC)) === 0, "no bundle");
   const parts = pieces(bytes.subarray(MAGIC.length), BODY_MAX + 1), end = parts.pop();
-  must(end && end.length < 128 && parts.every((part) => part.length >= 128), "the last piece alone is short");
-  must(compare(end, pack(["end", BigInt(parts.length), sha256(...parts)])) === 0, "another end");
-  return parts.map(readFrame);
+  must(end && compare(end, pack(["end", BigInt(parts.length), sha256(...parts)])) === 0, "another end");
+  const isChunk = (part) => part[0] === CHUNK_PIECE;
+  return { frames: parts.filter((part) => !isChunk(part)).map(readFrame), chunks: parts.filter(isChunk).map(readChunk) };
+}
+function readChunk(piece) {
+  const parts = unpack(piece.subarray(1));
+  must(isArray(parts) && isBytes(parts[0], 16) && isInt(parts[1]) && isBytes(parts[2]), "[episode, number, bytes]");
+  const [episode, number, body] = parts;
+  must(body.length >= 1 && body.length <= CHUNK_MAX, "a part of 1 byte to 48 KiB");
+  return { episode, number, body };
 }
 
 /** What somebody holds: logs by the hex of their ids, each with its entries and the heads after them. */
@@ -210,16 +220,21 @@ export class Replica {
       if (!key) continue; // it waits for the key
       const names = new Set(erasing.fields.names.map(hex));
       for (const entry of this.events()) {
-        const { place, log, kind, fields } = entry;
+        const { place, log, kind, fields, payload } = entry;
         const link = kind === SAME || kind === DIFFERENT;
-        if (!fields || !(kind <= DENY || link) || log.scope !== scope || sawErased(log, place, erasing)) continue;
-        const mentions = fields.extra?.get("mentions");
-        const about = link ? [fields.one, fields.other] : [fields.entity, ...(isArray(mentions) ? mentions : [])];
+        if (!fields || !(kind <= DENY || link || kind === EPISODE)) continue;
+        if (log.scope !== scope || sawErased(log, place, erasing)) continue;
+        const about = link ? [fields.one, fields.other]
+          : kind === EPISODE ? episodeOf(scope, payload, fields).entities : statedAbout(fields);
         if (about.some((entity) => isText(entity) && names.has(hex(nameOf(key, entity)))))
           Object.assign(entry, { kind: undefined, clock: undefined, payload: undefined, fields: null });
       }
     }
   }
+}
+function statedAbout(fields) {
+  const mentions = fields?.extra?.get("mentions");
+  return [fields?.entity, ...(isArray(mentions) ? mentions : [])];
 }
 export const nameOf = (key, entity) => hmac(key, "syncmem/v1/subject\0", Buffer.from(entity)).subarray(0, 16);
 

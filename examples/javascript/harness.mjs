@@ -3,11 +3,13 @@ import { pathToFileURL } from "node:url";
 import {
   Fault, PLACE_MAX, compare, hex, invalid, isArray, isInt, isText, pack, sha256, unpack,
 } from "./canonical.mjs";
-import { HEAD_0, clockNow, forget, hashed, logId, nextHead, readPayload, saltOf } from "./events.mjs";
+import {
+  EPISODE, HEAD_0, chunkHash, clockNow, episodeOf, forget, hashed, logId, nextHead, readPayload, saltOf,
+} from "./events.mjs";
 import { FOREVER, beliefDigest, fold } from "./fold.mjs";
 import { Replica, hashes, heads, isSigned, nameOf, readBundle, readFrame } from "./frames.mjs";
 import {
-  deviceKeys, dropKey, epochKeys, open, paddedLength, readBlob, readCode, seal, streamOf, unwrap,
+  deviceKeys, dropKey, epochKeys, open, paddedLength, readBlob, readCode, seal, shelfOf, streamOf, unwrap,
 } from "./keys.mjs";
 import { messages, readName } from "./mailbox.mjs";
 import { readStatement, roster } from "./roster.mjs";
@@ -116,7 +118,23 @@ const words = {
         payload ? [place, hex(id), kind, clock, hex(payload)] : [place, hex(id)]),
     };
   },
-  bundle: (ask) => ({ frames: readBundle(bytes(ask.bundle)).map(({ log, first, last }) => [hex(log), first, last]) }),
+  episode(ask) {
+    const payload = bytes(ask.payload), scope = text(ask.scope), said = readPayload(EPISODE, 0n, payload);
+    if (!said) return { outcome: "kept" };
+    const { id, entities } = episodeOf(scope, payload, said), told = { id: hex(id), entities };
+    const chunks = (said.chunks?.length ?? 0) / 32;
+    if (ask.chunk === undefined) return { ...told, chunks };
+    const number = Number(int(ask.number, 0n)), hash = said.chunks?.subarray(32 * number - 32, 32 * number);
+    const named = number >= 1 && number <= chunks && compare(hash, chunkHash(bytes(ask.chunk))) === 0;
+    return { outcome: named ? "accepted" : "refused", ...told, chunks };
+  },
+  bundle(ask) {
+    const { frames, chunks } = readBundle(bytes(ask.bundle));
+    return {
+      frames: frames.map(({ log, first, last }) => [hex(log), first, last]),
+      chunks: chunks.map(({ episode, number, body }) => [hex(episode), number, body.length]),
+    };
+  },
   receive(ask) {
     const [replica, outcomes] = replicaOf(ask);
     const logs = [...replica.logs.values()].map(({ id, entries, heads }) => [
@@ -149,6 +167,7 @@ const words = {
     if (ask.device_seed !== undefined) return keys(deviceKeys(bytes(ask.device_seed, 32)));
     if (ask.epoch_key !== undefined) {
       const { writeKey, mailbox, namesKey } = epochKeys(bytes(ask.epoch_key, 32));
+      if (ask.event !== undefined) return keys(shelfOf(bytes(ask.epoch_key, 32), bytes(ask.event, 16)));
       if (ask.log !== undefined) return keys({ stream: streamOf(namesKey, bytes(ask.log, 16)) });
       return keys({ write_key: writeKey, mailbox, names_key: namesKey });
     }

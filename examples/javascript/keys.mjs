@@ -45,6 +45,11 @@ export function epochKeys(epochKey) {
   const writeKey = ed25519(derive(epochKey, "syncmem/v1/write\0", 32));
   return { writeKey, mailbox: mailboxOf(writeKey), namesKey: derive(epochKey, "syncmem/v1/names\0", 32) };
 }
+/** The shelf of an episode's content: a mailbox of its own. */
+export function shelfOf(epochKey, event) {
+  const { mailbox, namesKey } = epochKeys(derive(epochKey, concat("syncmem/v1/content\0", event), 32));
+  return { mailbox, stream: streamOf(namesKey, event) };
+}
 export const streamOf = (namesKey, log) => hmac(namesKey, log).subarray(0, 8);
 
 /** What follows from the code of a pairing: "SYNCMEM-" and base 32 of data and checksum. */
@@ -151,6 +156,7 @@ const rows = (value, check) => isArray(value) && value.every((row) => isArray(ro
 export const isName = (row) => row.length === 3 && isBytes(row[0], 8) && counter(row[1]) && isBytes(row[2], 16);
 const items = new Map([
   [3, (wants) => rows(wants, (row) => row.length === 2 && isBytes(row[0], 16) && isInt(row[1], 0n, PLACE_MAX))],
+  [7, (lacks) => rows(lacks, (row) => row.length === 2 && isBytes(row[0], 16) && isInt(row[1], 0n, PLACE_MAX))],
   [4, (list) => rows(list, (row) => row.length === 3 && isBytes(row[0], 8) && counter(row[1]) && counter(row[2]))],
   [5, (offer) =>
     isArray(offer, 3) && isBytes(offer[0], 32) && isBytes(offer[1], 64) && rows(offer[2], isName) && offer[2].length > 0],

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from syncmem.cli import asked, care, conformance, demo, names, read, recalled, relay, shell, sync, write
+from syncmem.cli import asked, care, conformance, demo, episodes, names, read, recalled, relay, shell, sync, write
 from syncmem.cli.session import EXIT_CODES, shared_options
 from syncmem.cli.session import report as report_error
 from syncmem.errors import SyncmemError
@@ -26,6 +26,7 @@ SECTIONS: Final[tuple[tuple[str, Sequence[click.Command]], ...]] = (
         (read.believe, read.timeline, read.history, read.why, read.contested, read.entities, read.predicates),
     ),
     ("Find", (recalled.recall, recalled.briefing, recalled.search, recalled.why_said, recalled.index)),
+    ("What was said", (episodes.observe, episodes.episode, episodes.episodes, episodes.fetch)),
     ("Ask the user", (asked.questions, asked.answer)),
     ("Several devices", (sync.invite, sync.join, sync.sync, sync.status, sync.devices)),
     ("Care of devices", (sync.rename, sync.grant, sync.revoke, sync.adopt, sync.recover)),

@@ -35,6 +35,18 @@ class Trust(click.ParamType[int | str]):
         return [CompletionItem(tier) for tier in TIERS if tier.startswith(incomplete)]
 
 
+class Span(click.ParamType[tuple[int, int]]):
+    """A passage of an episode: its first character and the one behind its last."""
+
+    name = "span"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        first, colon, last = str(value).partition(":")
+        if not colon or not (first + last).isascii() or not first.isdigit() or not last.isdigit():
+            self.fail(f"{value!r} is no passage; say FIRST:LAST, such as 2:17", param, ctx)
+        return int(first), int(last)
+
+
 class Known(click.ParamType[int | str]):
     """A date as text, or a transaction number such as tx17."""
 
@@ -73,7 +85,9 @@ def _known(find: Callable[[Any, click.Context], list[str]]) -> Callable[..., lis
     return complete
 
 
-entity_argument = click.argument("entity", shell_complete=_known(lambda memory, ctx: memory.entities()))
+_complete_entity = _known(lambda memory, ctx: memory.entities())
+entity_argument = click.argument("entity", shell_complete=_complete_entity)
+optional_entity = click.argument("entity", required=False, shell_complete=_complete_entity)
 _complete_predicate = _known(lambda memory, ctx: sorted(memory.predicates()))
 predicate_argument = click.argument("predicate", shell_complete=_complete_predicate)
 optional_predicate = click.argument("predicate", required=False, shell_complete=_complete_predicate)
@@ -106,6 +120,7 @@ source_options = together(
     click.option("--source", metavar="KIND", help="Kind of source: user, document, integration, model ..."),
     click.option("--source-id", metavar="ID", help="Which one: an account, a file, a model's name."),
     click.option("--episode", metavar="ID", help="The conversation or document it was taken from."),
+    click.option("--span", type=Span(), metavar="FIRST:LAST", help="The passage of --episode, in characters."),
     click.option("--reason", metavar="TEXT", help="Kept with the event."),
 )
 said_options = together(
@@ -139,7 +154,7 @@ valid_at_option = click.option("--valid-at", metavar=DATE, help="What held then.
 def keywords(options: dict[str, Any]) -> dict[str, Any]:
     """The options that were given, as keywords of Memory's verbs."""
     given = {name: value for name, value in options.items() if value is not None}
-    source = {"kind": "source", "id": "source_id", "episode": "episode"}
+    source = {"kind": "source", "id": "source_id", "episode": "episode", "span": "span"}
     stated = {field: given.pop(option) for field, option in source.items() if option in given}
     if stated:
         from syncmem.results import Source

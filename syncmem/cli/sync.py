@@ -205,7 +205,7 @@ def _told(report: SyncReport, show_changes: bool) -> str:
     for one in report.mailboxes:
         lines += [f"  {repair_text(repaired)}" for repaired in one.repaired]
         lines += [
-            f"  {one.address} ({one.scope}): {why}" for why in ([one.error] if one.error else []) + [*one.refused]
+            f"  {one.address} ({one.scope}): {why}" for why in (one.error, one.content_error, *one.refused) if why
         ]
         if one.reset:
             lines.append(f"  {one.address} ({one.scope}): was not what it was; what it lacked was sent again")
@@ -258,10 +258,13 @@ def _status_text(found: Status) -> str:
             "refused": len(one.refused),
         }
         counts["with what was erased"] = one.erasing
+        counts["parts of episodes not there"] = one.unplaced
         state += "".join(f", {count} {word}" for word, count in counts.items() if count)
         lines.append(f"{one.address} ({one.scope}): {state}")
         lines += [f"  {one.trouble}"] if one.trouble else []
         lines += [f"  {name}: {why}" for name, why in one.refused]
+    if found.chunks:
+        lines.append(f"Content of episodes: {found.chunks_here} of {found.chunks} parts are here.")
     lines += [_erasure_line(erasure) for erasure in found.erasures]
     if found.scrub_pending:
         lines.append("Scrub pending: another program reads an old view of the file; end it, then run 'syncmem scrub'.")

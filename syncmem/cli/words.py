@@ -124,7 +124,7 @@ def receipt_text(receipt: Receipt, zone: tzinfo) -> str:
 
 
 def entry_text(entry: HistoryEntry, zone: tzinfo, *, named: bool = False) -> str:
-    """One event in two lines: what was said (``named``: of whom), and where it stands."""
+    """One event: what was said (``named``: of whom), where it stands, and the words that it was drawn from."""
     said = [moment_text(entry.asserted_at, zone), entry.verb]
     said += [escaped(entry.entity)] if named and entry.entity is not None else []
     said += [value_text(entry.value)] if entry.value is not None else []
@@ -139,7 +139,8 @@ def entry_text(entry: HistoryEntry, zone: tzinfo, *, named: bool = False) -> str
         f"batch {escaped(entry.batch)}" if entry.batch else "",
         f"device {entry.device}",
     ]
-    return f"{_joined(said)}\n    {_joined(stands)}"
+    quoted = "" if entry.quote is None else f'\n    "{escaped(entry.quote)}"'
+    return f"{_joined(said)}\n    {_joined(stands)}{quoted}"
 
 
 def several_names(entries: Iterable[HistoryEntry]) -> bool:

@@ -11,8 +11,8 @@ from syncmem.cli.options import (
     DURATION,
     Trust,
     bounds_options,
-    entity_argument,
     keywords,
+    optional_entity,
     optional_predicate,
     said_options,
     scope_option,
@@ -24,6 +24,7 @@ from syncmem.cli.options import (
 from syncmem.cli.session import NOTABLE, Session, verb
 
 if TYPE_CHECKING:
+    from syncmem.observed import Observation
     from syncmem.results import ErasureReport, Receipt, Withdrawal
 
 SLOTS_SHOWN: Final = 20  # as many as a screen takes
@@ -67,13 +68,22 @@ def apply_lines(session: Session, file: TextIO) -> None:
       {"verb": "remember", "entity": "ana", "predicate": "home_city", "value": "Lisbon", "since": "2025-04"}
       {"verb": "end", "entity": "ana", "predicate": "employer", "value": "Stripe", "at": "2025-03"}
     """
-    from syncmem.cli.words import receipt_text
     from syncmem.lines import apply
 
     with session.memory() as memory:
         receipts = apply(memory, file)
     told = [receipt.to_dict() for receipt in receipts]
-    session.show(told, lambda: "\n".join(receipt_text(receipt, session.display_zone) for receipt in receipts))
+    session.show(told, lambda: "\n".join(_told(receipt, session) for receipt in receipts))
+
+
+def _told(receipt: Receipt | Observation, session: Session) -> str:
+    from syncmem.cli.episodes import observation_text
+    from syncmem.cli.words import receipt_text
+    from syncmem.observed import Observation
+
+    if isinstance(receipt, Observation):
+        return observation_text(receipt)
+    return receipt_text(receipt, session.display_zone)
 
 
 @verb("end")
@@ -190,21 +200,27 @@ def _withdrawn_text(receipt: Withdrawal) -> str:
 
 
 @verb("erase")
-@entity_argument
+@optional_entity
+@click.option("--episode", metavar="ID", help="One episode, instead of ENTITY.")
 @click.option("--aliases/--no-aliases", default=None, help="All names that are one with it, too.  [default: yes]")
 @click.option("--scope", metavar="NAME", help="Only there.  [default: every scope]")
 @click.option("--reason", metavar="TEXT", help="Kept with the erasure; must not name ENTITY.")
 @click.option("--trust", type=Trust(), metavar="TIER|0..100")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def erase(session: Session, entity: str, yes: bool, **options: Any) -> None:
-    """Make forget everything about ENTITY, on every device. Nothing brings it back."""
+def erase(session: Session, entity: str | None, yes: bool, **options: Any) -> None:
+    """Make forget everything about ENTITY, or an episode, on every device. Nothing brings it back."""
+    if (entity is None) == (options["episode"] is None):
+        raise click.UsageError("Give ENTITY or --episode ID.")
     if not yes:
-        with session.memory() as memory:
-            names = [entity] if options["aliases"] is False else memory.aliases(entity).names
-        meant = ", ".join(map(repr, names))
-        click.confirm(f"Erase everything about {meant}, on every device, for good?", abort=True, err=True)
+        what = f"episode {options['episode']}"
+        if entity is not None:
+            with session.memory() as memory:
+                names = [entity] if options["aliases"] is False else memory.aliases(entity).names
+            what = f"everything about {', '.join(map(repr, names))}"
+        click.confirm(f"Erase {what}, on every device, for good?", abort=True, err=True)
+    episode = options.pop("episode")
     with session.memory() as memory:
-        report = memory.erase(entity, **keywords(options))
+        report = memory.erase(entity, episode=episode, **keywords(options))
     session.show(report.to_dict(), lambda: _erased_text(report))
 
 

@@ -1,4 +1,4 @@
-"""Words about values and events: encode, decode, clock, salt, event, frame, bundle."""
+"""Words about values and events: encode, decode, clock, salt, event, episode, frame, bundle."""
 
 from __future__ import annotations
 
@@ -13,9 +13,21 @@ from syncmem.conformance.outcomes import Outcome
 from syncmem.errors import BadSignature, BrokenChain, InvalidInput, NotCanonical
 from syncmem.model import salt
 from syncmem.model.clock import next_clock
-from syncmem.model.event import CHAIN_START, ID_BYTES, Event, LogKey, chained, head_words, header, header_hash, readable
+from syncmem.model.episode import Episode, chunk_hash, entities_of, episode_id
+from syncmem.model.event import (
+    CHAIN_START,
+    ID_BYTES,
+    Event,
+    Kind,
+    LogKey,
+    chained,
+    head_words,
+    header,
+    header_hash,
+    readable,
+)
 from syncmem.model.frame import Frame
-from syncmem.replica.bundle import read_bundle
+from syncmem.replica.bundle import read_bundle, read_chunks
 from syncmem.replica.chain import Log, chain_after, erased_form
 from syncmem.seal.keys import verify
 from syncmem.wire.frames import read_frame
@@ -83,9 +95,29 @@ def frame_word(ask: Ask) -> Answer:
 
 
 def bundle_word(ask: Ask) -> Answer:
-    """The frames of a bundle, none of which was taken in yet."""
-    frames = list(read_bundle(BytesIO(ask.data("bundle"))))
-    return {"frames": [[frame.key.id.hex(), frame.first, frame.last] for frame in frames]}
+    """The frames and chunks of a bundle, none of which was taken in yet."""
+    file = BytesIO(ask.data("bundle"))
+    frames, chunks = list(read_bundle(file)), list(read_chunks(file))
+    return {
+        "frames": [[frame.key.id.hex(), frame.first, frame.last] for frame in frames],
+        "chunks": [[chunk.episode.hex(), chunk.number, len(chunk.body)] for chunk in chunks],
+    }
+
+
+def episode_word(ask: Ask) -> Answer:
+    """What an episode is called and whom it is about; whether ``chunk`` is the part of its content that it names."""
+    payload, scope = ask.data("payload"), ask.text("scope")
+    said = readable(Event(Kind.EPISODE, 0, payload))
+    if not isinstance(said, Episode):
+        return {"outcome": Outcome.KEPT}
+    outcome = Outcome.ACCEPTED
+    if ask.has("chunk"):
+        number = ask.number("number")
+        named = 1 <= number <= said.chunk_count and chunk_hash(ask.data("chunk")) == said.hash_of(number)
+        outcome = Outcome.ACCEPTED if named else Outcome.REFUSED
+    entities = entities_of(scope, payload, said)
+    id = episode_id(scope, payload).hex()
+    return {"outcome": outcome, "id": id, "entities": entities, "chunks": said.chunk_count}
 
 
 def _check_signature(frame: Frame) -> None:

@@ -33,6 +33,7 @@ WORDS: Final[dict[str, Callable[[Ask], Answer]]] = {
     "clock": events.clock_word,
     "salt": events.salt_word,
     "event": events.event_word,
+    "episode": events.episode_word,
     "frame": events.frame_word,
     "bundle": events.bundle_word,
     "receive": replicas.receive_word,

@@ -18,7 +18,8 @@ from syncmem.seal.roster import Roster, epoch_keys
 from syncmem.seal.statements import Statement, read_statement
 from syncmem.sync.dropping import drop_seed
 from syncmem.sync.pairing import Code
-from syncmem.wire.blob import ItemKind, read_blob, read_offer, read_replaced, read_wants
+from syncmem.sync.shelf import content_key
+from syncmem.wire.blob import ItemKind, read_blob, read_lacks, read_offer, read_replaced, read_wants
 
 Answer = dict[str, Any]
 
@@ -50,6 +51,9 @@ def keys_word(ask: Ask) -> Answer:
 
 def _of_epoch(ask: Ask) -> Answer:
     key = EpochKey(bytes(16), "", bytes(16), _secret(ask, "epoch_key"), b"")
+    if ask.has("event"):
+        shelf = content_key(key, ask.data("event"))
+        return {"mailbox": shelf.mailbox.hex(), "stream": shelf.stream(ask.data("event")).hex()}
     told = {"write_key": key.write_key.hex(), "mailbox": key.mailbox.hex(), "names_key": key.names.hex()}
     return {**told, "stream": key.stream(ask.data("log")).hex()} if ask.has("log") else told
 
@@ -163,4 +167,5 @@ _SAYING: Final[dict[int, Callable[[bytes], Sequence[Any]]]] = {
     ItemKind.WANTS: read_wants,
     ItemKind.REPLACED: read_replaced,
     ItemKind.OFFER: read_offer,
+    ItemKind.LACKS: read_lacks,
 }

@@ -74,7 +74,7 @@ class Exporting(Asking):
     def _said_of(self, entity: str, scope: str) -> list[str]:
         """The predicates under which something was said of an entity."""
         with self._looking():
-            return sorted(slot.predicate for slot in self._reading.slots(scope, entity, None, None))
+            return sorted(slot.predicate for slot in self._reading.names.slots(scope, entity, None, None))
 
 
 def _form(path: str | os.PathLike[str], form: str | None) -> Form:

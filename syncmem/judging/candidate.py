@@ -66,6 +66,7 @@ class Candidate:
         confidence: what the extractor thinks of it.
         words: the sentence that says it; where they say more than the candidate (an end, a time, a doubt), it is
             written as a guess, contested, and the user is asked. They are kept only until it is judged.
+        quote: the words that say it, as the extractor read them; ``batch``: what it is to be withdrawn with.
     """
 
     entity: str
@@ -84,6 +85,8 @@ class Candidate:
     zone: str | None = None
     derived_from: tuple[str, ...] = ()
     words: str | None = None
+    quote: str | None = None
+    batch: str | None = None
 
     def __post_init__(self) -> None:
         verb, kind = _one_of(Verb, "verb", self.verb), _one_of(Manner, "kind", self.kind)
@@ -165,6 +168,8 @@ class CandidateFields(BaseModel):
     zone: str | None = None
     derived_from: tuple[str, ...] = ()
     words: str | None = None
+    quote: str | None = None
+    batch: str | None = None
 
     def candidate(self) -> Candidate:
         given = {name: getattr(self, name) for name in self.model_fields_set - {"source", "value", "instead_of"}}

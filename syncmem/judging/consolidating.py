@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from syncmem.errors import InvalidInput, NotFound
 from syncmem.judging.candidate import Candidate, Verb
@@ -19,6 +19,8 @@ from syncmem.judging.matching import Match, Matcher, by_names
 from syncmem.judging.queue import Doubt, Entry
 from syncmem.judging.writing import write
 from syncmem.results import HistoryEntry, Receipt, Source
+
+DERIVED: Final = "extract/"  # how the batches of extractors begin
 
 if TYPE_CHECKING:
     from syncmem.judging.verbs import Judging
@@ -133,12 +135,24 @@ def _retold(memory: Judging, candidate: Candidate, predicate: str) -> Sequence[s
 
 
 def _from_same_passage(memory: Judging, candidate: Candidate, predicate: str) -> Sequence[HistoryEntry]:
-    """What was written before from the very passage that a candidate comes from."""
+    """What was written before from the very passage that a candidate comes from; not what is derived anew now."""
     source = candidate.source
     if source.episode is None:
         return []
     found = memory.history(candidate.entity, predicate, scope=candidate.scope)
-    return [entry for entry in found if entry.source == source and entry.trust > DOUBT_TRUST]
+    said = [entry for entry in found if entry.source == source and entry.trust > DOUBT_TRUST]
+    return [entry for entry in said if not _is_derived_anew(entry, candidate)]
+
+
+def _is_derived_anew(entry: HistoryEntry, candidate: Candidate) -> bool:
+    """Whether an event was withdrawn only because a later version of its extractor takes its place."""
+    extractor = _extractor_of(candidate.batch)
+    return entry.status == "withdrawn" and extractor is not None and _extractor_of(entry.batch) == extractor
+
+
+def _extractor_of(batch: str | None) -> str | None:
+    """Of a batch that was derived from an episode, the name of the extractor."""
+    return batch.split("/")[1] if batch is not None and batch.startswith(DERIVED) else None
 
 
 def _events(judged: Judgement) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from syncmem.errors import InvalidInput
@@ -87,13 +87,26 @@ class ModelExtractor:
 
 def _grounded(candidate: Candidate, said: Utterance) -> Candidate:
     """A model's candidate with what the utterance knows better."""
-    span = candidate.source.span or (0, len(said.text))
-    start, end = max(0, min(span)), min(len(said.text), max(span))
-    fixed: dict[str, Any] = {"observed_at": said.observed_at, "scope": said.scope, "zone": said.zone}
+    passage = _passage(candidate, said.text)
+    source = replace(said.source, span=None) if passage is None else said.passage(*passage)
+    fixed: dict[str, Any] = {"observed_at": said.observed_at, "scope": said.scope, "zone": said.zone, "source": source}
     kept = ("entity", "predicate", "value", "verb", "kind", "since", "until", "instead_of", "mentions", "confidence")
     given = {name: getattr(candidate, name) for name in kept}
-    fixed["words"] = spoken(said.text, candidate.source.span and (min(start, end), end), candidate.value)
-    return Candidate(**given, **fixed, source=said.passage(min(start, end), end))
+    fixed["words"] = spoken(said.text, passage, candidate.value)
+    if candidate.quote is not None and passage is None and candidate.kind in (Manner.STATED, Manner.NEGATED):
+        given["kind"] = Manner.INFERRED  # the words that it rests on were never said
+    return Candidate(**given, **fixed)
+
+
+def _passage(candidate: Candidate, text: str) -> tuple[int, int] | None:
+    """The part of a text that a candidate rests on: its quote, where that is found word for word, else its span."""
+    if candidate.quote is not None:
+        start = text.find(candidate.quote) if candidate.quote.strip() else -1
+        return None if start < 0 else (start, start + len(candidate.quote))
+    if candidate.source.span is None:
+        return None
+    start, end = max(0, min(candidate.source.span)), min(len(text), max(candidate.source.span))
+    return min(start, end), end
 
 
 _FENCE: Final = re.compile(r"\A\s*```(?:json)?\s*(.*?)\s*```\s*\Z", re.DOTALL)
@@ -112,7 +125,7 @@ def prompt(said: Utterance, predicates: Sequence[tuple[str, str]]) -> str:
     return f"""List what the text says about people, things and preferences, as a JSON list of objects and nothing else.
 Each object has: entity ("{said.speaker}" is the speaker), predicate, value, verb, kind; where it is said also since,
 until (dates as precise as in the text: 2025, 2025-03, 2025-03-14), instead_of (what a correction replaces),
-source ({{"span": [start, end]}}: the characters that say it), confidence (0 to 1).
+quote (the words of the text that say it, exactly as they stand there), confidence (0 to 1).
 verb: {", ".join(Verb)}. "no longer" is end, "never" is deny, "not X but Y" is correct.
 kind: {", ".join(Manner)}. What somebody else said is quoted; if, maybe, wishes are hypothetical;
 what the text only suggests is inferred.

@@ -1,4 +1,4 @@
-"""The verbs of judging that a Memory has: define_pack, submit, consolidate, questions, answer."""
+"""The verbs of judging that a Memory has: define_pack, submit, consolidate, extract, reextract, questions, answer."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from syncmem import statements
 from syncmem.asking import Asking
 from syncmem.errors import InvalidInput, NotFound
-from syncmem.model.event import readable
 from syncmem.model.instant import find_zone
 from syncmem.model.predicate import Predicate
 from syncmem.model.subjects import subjects
+from syncmem.observing import Observing
 from syncmem.replica.catalog import VAULT
 from syncmem.results import Receipt, Source
 from syncmem.taking_back import TakingBack
@@ -21,10 +21,12 @@ from syncmem.taking_back import TakingBack
 if TYPE_CHECKING:
     from syncmem.judging.candidate import Candidate
     from syncmem.judging.consolidating import Judgement
+    from syncmem.judging.extracting import Extractor
     from syncmem.judging.matching import Matcher
     from syncmem.judging.packs import PackReport
     from syncmem.judging.questions import Answer, Question
     from syncmem.judging.queue import Entry, Queue
+    from syncmem.judging.rederiving import Derivation
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +37,8 @@ class Submission:
     judged: tuple[Judgement, ...]
 
 
-class Judging(TakingBack, Asking):
-    """define_pack, submit, consolidate, questions, answer."""
+class Judging(TakingBack, Asking, Observing):
+    """define_pack, submit, consolidate, extract, reextract, questions, answer."""
 
     def define_pack(self, pack: str, *, scope: str = VAULT) -> PackReport:
         """Define many predicates at once: those of a pack that are not defined already.
@@ -100,6 +102,53 @@ class Judging(TakingBack, Asking):
 
         return tuple(consolidate(self, by_names if matcher is None else matcher))
 
+    def extract(
+        self,
+        episode: str,
+        extractor: Extractor,
+        *,
+        version: object,
+        name: str | None = None,
+        matcher: Matcher | None = None,
+    ) -> Derivation:
+        """Derive claims from an episode: all that an extractor finds there, judged and written as one batch.
+
+        Once a version was there it writes nothing again; what other versions of the same extractor derived from the
+        episode is withdrawn.  What rests on no passage of the text counts as a guess.
+
+        >>> from syncmem import Memory, english
+        >>> with Memory(":memory:", zone="UTC") as memory:
+        ...     turn = memory.observe("I live in Lisbon.", speaker="ana", at="2025-04-10")
+        ...     derived = memory.extract(turn.episode, english, version=1)
+        ...     memory.believe("ana", "home_city").value, memory.history("ana", "home_city")[0].quote
+        ('Lisbon', 'I live in Lisbon.')
+
+        Args:
+            version: of the extractor: a number or a word; ``name``: what it is called, unsaid: the name of its class
+                or function.
+            matcher: as for :meth:`consolidate`.
+
+        Raises:
+            NotFound: the episode, or its content, is not here and not at the mailboxes.
+        """
+        from syncmem.judging.matching import by_names
+        from syncmem.judging.rederiving import derive, extraction
+
+        return derive(self, episode, extraction(extractor, version, name, matcher or by_names))
+
+    def reextract(
+        self, extractor: Extractor, *, version: object, name: str | None = None, matcher: Matcher | None = None
+    ) -> tuple[Derivation, ...]:
+        """Derive anew, with this version, every episode from which other versions of an extractor derived something.
+
+        For each episode the old is withdrawn and the new written in one step. What the user took back does not come
+        again from the same passage. If it is stopped, call it again: what was done is not done twice.
+        """
+        from syncmem.judging.matching import by_names
+        from syncmem.judging.rederiving import extraction, rederived
+
+        return tuple(rederived(self, extraction(extractor, version, name, matcher or by_names)))
+
     def questions(self, *, scope: str | None = None, limit: int | None = None) -> tuple[Question, ...]:
         """What to ask the user, the most valuable first: what is sensitive, contested, guessed, a name in doubt.
 
@@ -155,7 +204,7 @@ class Judging(TakingBack, Asking):
                 position = self._telling.position(event)
             except NotFound:
                 continue  # it is refused when it is judged, should it not have come by then
-            found += subjects(readable(self._replica.logs.event(position)))
+            found += subjects(candidate.scope, self._replica.logs.event(position))
         return tuple(name for name in dict.fromkeys(found) if name != candidate.entity)
 
     def _queue(self) -> Queue:

@@ -54,6 +54,7 @@ def _said(candidate: Candidate, verdict: Verdict, observed: int) -> dict[str, An
         "source": candidate.source,
         "observed_at": _observed(candidate, observed),
         "reason": verdict.because,
+        "batch": candidate.batch,
         "zone": candidate.zone,
     }
 
@@ -82,7 +83,7 @@ def _correct(memory: Judging, candidate: Candidate, target: Belief, said: dict[s
         raise InvalidInput("what was to be corrected is no longer believed; say what holds instead")
     bounds = {name: when for name, when in (("since", candidate.since), ("until", candidate.until)) if when is not None}
     supports = [entry.event for entry in told.supports if _overlaps(entry, target)]
-    spoken = {name: said[name] for name in ("trust", "source", "reason")}
+    spoken = {name: said[name] for name in ("trust", "source", "reason", "batch")}
     receipts = [memory.retract(*supports, **spoken)] if supports else []
     mentions = {"mentions": candidate.mentions} if candidate.mentions else {}
     return [*receipts, memory.correct(told.winner.event, candidate.value, **bounds, **mentions, **said)]

@@ -20,6 +20,9 @@ from typing import Any, Final, NamedTuple
 from syncmem import labels
 from syncmem.codec import EVENT_BYTES_MAX, FLAT, is_canonical, pack, pack_flat, unpack_outer
 from syncmem.errors import InvalidInput, NotCanonical
+from syncmem.model.clock_note import ClockNote as ClockNote
+from syncmem.model.clock_note import check_clock_note
+from syncmem.model.episode import Episode, check_episode
 from syncmem.model.frontier import HEAD_BYTES as HEAD_BYTES
 from syncmem.model.frontier import Frontier as Frontier
 from syncmem.model.frontier import check_frontier
@@ -55,10 +58,12 @@ class Kind(IntEnum):
     MOVED = 12
     SAME = 13  # two names are one entity
     DIFFERENT = 14
+    EPISODE = 15  # what was said or written, as it was
 
 
 STATEMENTS: Final = frozenset({Kind.CLAIM, Kind.AFFIRM, Kind.END, Kind.DENY})
 LINKS: Final = frozenset({Kind.SAME, Kind.DIFFERENT})
+ERASABLE: Final = STATEMENTS | LINKS | {Kind.EPISODE}  # the kinds that are about somebody
 
 
 class Form(IntEnum):
@@ -150,19 +155,6 @@ class Define(NamedTuple):
     extra: dict[str, Any] | None
 
 
-class ClockNote(NamedTuple):
-    """Payload: the clock of a log was wrong by ``-offset`` microseconds from ``first`` to ``last``."""
-
-    log: bytes
-    first: int
-    last: int
-    offset: int
-    trust: int
-    source_kind: str | None
-    source_id: str | None
-    extra: dict[str, Any] | None
-
-
 class Erase(NamedTuple):
     """Payload: everything about these entities goes, everywhere. Nothing takes it back; it names nobody."""
 
@@ -174,7 +166,7 @@ class Erase(NamedTuple):
     extra: dict[str, Any] | None
 
 
-Payload = Statement | Retract | Withdraw | Undo | Define | ClockNote | Frontier | Erase | Moved | Link
+Payload = Statement | Retract | Withdraw | Undo | Define | ClockNote | Frontier | Erase | Moved | Link | Episode
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +296,9 @@ def _check_ranges(payload: Payload) -> None:
     if isinstance(payload, Moved):
         check_moved(payload, place_max=SEQ_MAX)
         return
+    if isinstance(payload, Episode):
+        check_episode(payload)
+        return
     if isinstance(payload, Statement):
         entity, predicate, value, _, observed_at, start, latest, stop, *_ = payload
         if not entity or not predicate:
@@ -318,9 +313,7 @@ def _check_ranges(payload: Payload) -> None:
     elif isinstance(payload, Link):
         check_link(payload)
     elif isinstance(payload, ClockNote):
-        placed = all(0 <= place <= SEQ_MAX for place in (payload.first, payload.last))
-        if len(payload.log) != ID_BYTES or not placed or abs(payload.offset) > LATEST:
-            raise NotCanonical("a clock note names a log, places and an offset; ask the sender to check it")
+        check_clock_note(payload, place_max=SEQ_MAX)
     elif isinstance(payload, Erase):
         keyed = payload.salt is None or len(payload.salt) == SALT_BYTES
         if not keyed or not all(type(name) is bytes and len(name) == ID_BYTES for name in payload.names):
@@ -355,6 +348,7 @@ _OPTIONAL_BYTES: _Types = frozenset({bytes, type(None)})
 _OPTIONAL_INT: _Types = frozenset({int, type(None)})
 _OPTIONAL_MAP: _Types = frozenset({dict, type(None)})
 _OPTIONAL_LIST: _Types = frozenset({list, type(None)})
+_BOOL: _Types = frozenset({bool})
 _SAID = (_INT, _OPTIONAL_TEXT, _OPTIONAL_TEXT)  # trust, source kind, source id
 
 
@@ -379,6 +373,11 @@ _SHAPES: Final[dict[int, tuple[type[Any], _Check]]] = {
     Kind.FRONTIER: _shape(Frontier, _INT, _INT, _LIST, _OPTIONAL_MAP),
     Kind.ERASE: _shape(Erase, _LIST, _OPTIONAL_BYTES, *_SAID, _OPTIONAL_MAP),
     **dict.fromkeys((int(kind) for kind in LINKS), _shape(Link, _TEXT, _TEXT, *_SAID, _OPTIONAL_TEXT, _OPTIONAL_MAP)),
+    Kind.EPISODE: _shape(
+        Episode,
+        *(_TEXT, _OPTIONAL_TEXT, _INT, _OPTIONAL_TEXT, _OPTIONAL_TEXT, _TEXT, _OPTIONAL_LIST, _BOOL, _INT),
+        *(_OPTIONAL_BYTES, _OPTIONAL_BYTES, _OPTIONAL_TEXT, _OPTIONAL_TEXT, _OPTIONAL_MAP),
+    ),
     Kind.MOVED: _shape(Moved, _BYTES, _INT, _BYTES, _BYTES, _LIST, _OPTIONAL_MAP),
 }
 

@@ -1,18 +1,20 @@
 """Event bundles: the events of a replica as one stream of frames, and as a file.
 
-Rules: frames end where the log's device has signed, so every one proves itself, whoever passes it on.  The
-last piece of a file counts the others, so a file that was cut off is refused before anything of its tail
-is believed.  Nothing of the scope "device" ever enters a frame.
+Rules: frames end where the log's device has signed, so every one proves itself, whoever passes it on; chunks of
+the content of episodes follow them, and are proven by their episodes.  The last piece of a file counts the others,
+so a file that was cut off is refused before anything of its tail is believed.  Nothing of the scope "device" ever
+enters a frame.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 from hashlib import sha256
-from typing import IO, Final
+from typing import IO, Any, Final, NamedTuple
 
-from syncmem.codec import pack
+from syncmem.codec import pack, unpack
 from syncmem.errors import NotCanonical
+from syncmem.model.episode import CHUNK_BYTES, EPISODE_ID_BYTES
 from syncmem.model.event import LogKey
 from syncmem.model.frame import DEVICE_SCOPE, Frame, Stored
 from syncmem.replica.chain import Log
@@ -20,9 +22,18 @@ from syncmem.replica.logs import Logs
 from syncmem.wire.frames import FRAME_BYTES_MAX, frame_bytes, read_frame
 
 MAGIC: Final = b"syncmem bundle 1\n"
-FRAME_BYTES_MIN: Final = 128  # a device key, a head and a signature do not shrink; what is shorter is the end
 _LENGTH_BYTES: Final = 4
 _END: Final = "end"
+_CHUNK: Final = 2  # the first byte of a chunk's piece; a frame's is its codec, 0 or 1
+_ENDS: Final = pack([_END, 0, b""])[0]  # and that of the last piece
+
+
+class Chunk(NamedTuple):
+    """A part of the content of an episode (its id), numbered from 1."""
+
+    episode: bytes
+    number: int
+    body: bytes
 
 
 def frames(
@@ -69,15 +80,16 @@ def batches(incoming: Iterable[Frame], events_max: int) -> Iterator[list[Frame]]
         yield batch
 
 
-def write_bundle(file: IO[bytes], content: Iterable[Frame]) -> int:
-    """Write frames as a bundle file; how many events it holds."""
+def write_bundle(file: IO[bytes], content: Iterable[Frame], chunks: Iterable[Chunk] = ()) -> int:
+    """Write frames and chunks as a bundle file; how many events it holds."""
     digest, events, count = sha256(), 0, 0
     file.write(MAGIC)
     for frame in content:
-        data = frame_bytes(frame)
-        digest.update(data)
-        _write_piece(file, data)
+        _write_counted(file, frame_bytes(frame), digest)
         events += len(frame.events)
+        count += 1
+    for chunk in chunks:
+        _write_counted(file, bytes([_CHUNK]) + pack([*chunk]), digest)
         count += 1
     _write_piece(file, pack([_END, count, digest.digest()]))
     return events
@@ -91,35 +103,59 @@ def read_bundle(file: IO[bytes]) -> Iterator[Frame]:
     """
     _check_whole(file)
     for data in _pieces(file):
-        yield read_frame(data)
+        if data[0] not in (_CHUNK, _ENDS):
+            yield read_frame(data)
+
+
+def read_chunks(file: IO[bytes]) -> Iterator[Chunk]:
+    """The chunks of a bundle file that was found whole. Raises as :func:`read_bundle`."""
+    for data in _pieces(file):
+        if data[0] == _CHUNK:
+            yield checked_chunk(unpack(data[1:]))
+
+
+def checked_chunk(parts: Any) -> Chunk:
+    """A part of an episode's content as it was told: (episode, number, body)."""
+    if type(parts) is not list or [*map(type, parts[:3])] != [bytes, int, bytes]:
+        raise NotCanonical("a part of an episode in the bundle is malformed; ask for a new copy")
+    chunk = Chunk(*parts[:3])
+    if len(chunk.episode) != EPISODE_ID_BYTES or not 1 <= len(chunk.body) <= CHUNK_BYTES:
+        raise NotCanonical("a part of an episode in the bundle has a wrong size; ask for a new copy")
+    return chunk
 
 
 def _check_whole(file: IO[bytes]) -> None:
     digest, count = sha256(), 0
     end: bytes | None = None
-    for data in _pieces(file, with_end=True):
+    for data in _pieces(file):
         if end is not None:
             raise NotCanonical("the bundle goes on after its end; ask for a new copy")
-        if len(data) < FRAME_BYTES_MIN:
+        if data[0] == _ENDS:
             end = data
             continue
+        if data[0] == _CHUNK:
+            checked_chunk(unpack(data[1:]))
         digest.update(data)
         count += 1
     if end != pack([_END, count, digest.digest()]):
         raise NotCanonical("the bundle was cut off or changed on its way; ask for a new copy")
 
 
-def _pieces(file: IO[bytes], *, with_end: bool = False) -> Iterator[bytes]:
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
     file.seek(0)
     if file.read(len(MAGIC)) != MAGIC:
         raise NotCanonical("the file is no syncmem bundle; export one with 'syncmem export'")
     while length := file.read(_LENGTH_BYTES):
         size = int.from_bytes(length, "big")
-        data = file.read(size) if size <= FRAME_BYTES_MAX else b""
-        if len(data) != size:
+        data = file.read(size) if 1 <= size <= FRAME_BYTES_MAX else b""
+        if len(data) != size or not data:
             raise NotCanonical("the bundle was cut off on its way; ask for a new copy")
-        if with_end or len(data) >= FRAME_BYTES_MIN:
-            yield data
+        yield data
+
+
+def _write_counted(file: IO[bytes], data: bytes, digest: Any) -> None:
+    digest.update(data)
+    _write_piece(file, data)
 
 
 def _write_piece(file: IO[bytes], data: bytes) -> None:

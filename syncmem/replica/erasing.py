@@ -5,7 +5,7 @@ and every derived row go, for all known times, and what waits to be judged about
 slot of which statements are left (they only mentioned the entity, or their authors had seen the erasure) is told
 anew from the first erased one on; so is a slot in which an erased statement took another one back.  A link goes with
 each of the names that it says are one, and the statements of the others are told anew under their own names.  Nothing
-that acts on events is ever erased, only statements and links.
+that acts on events is ever erased, only statements, links and episodes.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
+from syncmem.model.episode import Episode
 from syncmem.model.event import Event, Kind, Statement, readable
 from syncmem.model.evidence import passage_of
 from syncmem.model.link import Link
@@ -174,6 +175,9 @@ class Erasing:
         """Remove what one event left in the derived tables, its slot apart."""
         event, scope = self._logs.event(position), self._logs.key_of(position).scope
         said = readable(event)
+        if isinstance(said, Episode) and isinstance(event, Event):
+            self._fold.episodes.remove(position, event, said)
+            return
         assert isinstance(event, Event) and isinstance(said, Statement | Link)
         if said.batch is not None:
             self._fold.references.leave_batch((scope, said.batch), position)

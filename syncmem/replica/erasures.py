@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from syncmem.model.event import HEAD_BYTES, Erase, Erased, Event, Frontier, Kind, readable
+from syncmem.model.event import ERASABLE, HEAD_BYTES, Erase, Erased, Event, Frontier, Kind, readable
 from syncmem.model.record import LOG_SHIFT
-from syncmem.model.subjects import ABOUT_ENTITIES, subject_name, subjects
+from syncmem.model.subjects import subject_name, subjects
 from syncmem.replica.chain import Log
 from syncmem.replica.connection import Database
 from syncmem.replica.cuts import Cuts
@@ -131,12 +131,12 @@ class Erasures:
 
     def forbids(self, position: int, event: Event | Erased) -> bool:
         """Whether an erasure that acts is about an event, and its author had not seen it."""
-        if isinstance(event, Erased) or event.kind not in ABOUT_ENTITIES:
+        if isinstance(event, Erased) or event.kind not in ERASABLE:
             return False
         scope = self._logs.key_of(position).scope
         if not self.salts(scope):
             return False
-        erasures = (erasure for entity in subjects(readable(event)) for erasure in self.of_entity(scope, entity))
+        erasures = (erasure for entity in subjects(scope, event) for erasure in self.of_entity(scope, entity))
         return any(self.acts(erasure) and not self._seen(position, erasure) for erasure in erasures)
 
     def acts(self, erasure: int) -> bool:

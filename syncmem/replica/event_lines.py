@@ -6,6 +6,7 @@
     {"log": {"device": "...", "incarnation": "...", "scope": "vault"}, "first": 1, "cover": {"1": "..."}, "head": ...}
     {"seq": 1, "kind": 1, "hlc": 1750000000000000, "payload": "base64", "says": {"kind": "claim", "entity": "ana", ...}}
     {"seq": 2, "erased": "the hash of its header"}
+    {"chunk": {"episode": "...", "number": 1, "body": "base64"}}
     {"end": {"frames": 1, "events": 2, "sha256": "of the lines between"}}
 
 Rules: ``payload`` holds the canonical bytes, and they alone are read; ``says`` repeats them for people.  What is read
@@ -19,23 +20,25 @@ import base64
 import json
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
+from itertools import chain
 from typing import IO, Any, Final
 
 from syncmem.errors import NotCanonical
 from syncmem.model.event import Erased, Event, Kind, LogKey, readable
 from syncmem.model.frame import FRAME_PAYLOAD_MAX, Frame, Stored, payload_bytes
 from syncmem.model.salt import BLOCK_EVENTS
+from syncmem.replica.bundle import Chunk, checked_chunk
 from syncmem.wire.frames import CLOCK_END, KIND_END, frame_bytes, read_frame
 
 MAGIC: Final = b'{"syncmem": "events", "version": 1}\n'
 LINE_BYTES_MAX: Final = 1024 * 1024  # 64 KiB of payload take 86 KiB, and up to 400 more where they are told
 
 
-def write_lines(file: IO[bytes], content: Iterable[Frame]) -> int:
-    """Write frames as lines; how many events they hold."""
+def write_lines(file: IO[bytes], content: Iterable[Frame], chunks: Iterable[Chunk] = ()) -> int:
+    """Write frames and the content of episodes as lines; how many events."""
     digest, events, count = sha256(), 0, 0
     file.write(MAGIC)
-    for line in _lines(content):
+    for line in chain(_lines(content), map(_chunk_line, chunks)):
         file.write(line)
         digest.update(line)
         count += line.startswith(b'{"log"')
@@ -82,6 +85,11 @@ def _plain(item: Any) -> Any:
     return [_plain(each) for each in item] if isinstance(item, list | tuple) else item
 
 
+def _chunk_line(chunk: Chunk) -> bytes:
+    body = base64.b64encode(chunk.body).decode()
+    return _line({"chunk": {"episode": chunk.episode.hex(), "number": chunk.number, "body": body}})
+
+
 def _line(record: dict[str, Any]) -> bytes:
     return json.dumps(record, ensure_ascii=False).encode() + b"\n"
 
@@ -102,14 +110,33 @@ def read_lines(file: IO[bytes]) -> Iterator[Frame]:
         if "seq" in record:
             _add(events, record)
             continue
+        if "chunk" in record:
+            continue
         if heading is not None:
             yield _frame(heading, events)
         heading, events = record, []
 
 
+def read_chunk_lines(file: IO[bytes]) -> Iterator[Chunk]:
+    """The content of episodes in a file that was found whole. Raises as :func:`read_lines`."""
+    for record in map(_record, _read(file)):
+        if "chunk" in record:
+            yield _chunk(record["chunk"])
+
+
+def _chunk(told: Any) -> Chunk:
+    try:
+        body = base64.b64decode(told["body"], validate=True)
+        return checked_chunk([bytes.fromhex(told["episode"]), told["number"], body])
+    except (KeyError, TypeError, ValueError) as error:
+        raise _wrong(f"a part of an episode is told wrongly, {error!r}") from error
+
+
 def _check_whole(file: IO[bytes]) -> None:
     digest, end, events, frames = sha256(), b"", 0, 0
     for line in _read(file):
+        if line.startswith(b'{"chunk"'):
+            _chunk(_record(line).get("chunk"))
         digest.update(end)
         frames += end.startswith(b'{"log"')
         events += end.startswith(b'{"seq"')

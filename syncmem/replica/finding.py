@@ -1,8 +1,8 @@
 """Finding what a device or a source said in some time, in whatever kind of event.
 
 Rules: a time is that of the writer's clock, corrected for known errors, so every replica that holds the same
-events finds the same; notes of arrival and of moved events say nothing, and events that this version cannot read
-are passed over.
+events finds the same; notes of arrival and of moved events say nothing, episodes are raw material that only an
+erasure takes away, and events that this version cannot read are passed over.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from syncmem.model.episode import Episode
 from syncmem.model.event import Event, Frontier, Payload, readable
 from syncmem.model.moved import Moved
 from syncmem.replica.replica import Replica
@@ -54,7 +55,7 @@ def said_by(replica: Replica, speaker: Speaker) -> Iterator[Said]:
                     payload = readable(event)
                     if (
                         payload is not None
-                        and not isinstance(payload, Frontier | Moved)
+                        and not isinstance(payload, Frontier | Moved | Episode)
                         and _names(payload, speaker.source)
                     ):
                         yield Said(position, log.key.scope, event.kind, payload.trust, payload)

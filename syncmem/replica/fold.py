@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from syncmem.codec import pack
+from syncmem.model.episode import Episode
 from syncmem.model.event import (
     ClockNote,
     Define,
@@ -41,6 +42,7 @@ from syncmem.replica.catalog import Catalog, Slot
 from syncmem.replica.clocks import Clocks
 from syncmem.replica.connection import Database
 from syncmem.replica.cuts import Cuts
+from syncmem.replica.episodes import Episodes
 from syncmem.replica.logs import Logs
 from syncmem.replica.moves import Moves
 from syncmem.replica.pages import Pages, Update
@@ -72,6 +74,7 @@ class Fold:
         self._regrouping = Regrouping(database, catalog, self.timelines)
         self._touched: set[Name] = set()  # names about which links say something else now
         self.liveness = Liveness(self.references)
+        self.episodes = Episodes(database, logs, cuts)
         self._records: dict[int, tuple[Slot, Record]] = {}  # those of the latest arrivals
         self._sources_used: Counter[tuple[str | None, str | None]] = Counter()
 
@@ -143,6 +146,9 @@ class Fold:
         for first, count in [] if new else stretches(arrived):
             recheck += sorted(self.references.named_within(first, count))
         for position, event, payload in seen:
+            if isinstance(payload, Episode):  # nothing is believed because of it
+                self.episodes.add(position, event, payload)
+                continue
             if self._cuts.excludes(position):
                 recheck.append(position)
             scope = self._logs.key_of(position).scope

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
+from syncmem.model.episode import Episode
 from syncmem.model.event import (
     STATEMENTS,
     ClockNote,
@@ -213,7 +214,7 @@ class References:
                 return None
             event = self._logs.event(position)
             payload = readable(event)
-            if payload is None or isinstance(event, Erased) or isinstance(payload, Frontier | Erase | Moved):
+            if payload is None or isinstance(event, Erased) or isinstance(payload, Frontier | Erase | Moved | Episode):
                 return None
             self._actors[position] = self._actor(position, event.kind, payload)
         return self._actors[position]

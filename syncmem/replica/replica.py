@@ -43,7 +43,7 @@ from syncmem.replica.readlog import ReadLog
 from syncmem.replica.rectangles import Change
 from syncmem.replica.repair import Repair, Repaired
 from syncmem.replica.scrubbing import Scrubber
-from syncmem.replica.sightings import held_in, news
+from syncmem.replica.sightings import held_in, news, opening_note
 
 MERGE_EVENTS: Final = 256  # events a merge folds in one transaction: keeps the write lock under 100 ms
 BULK_EVENTS: Final = 20_000  # the same for imports and bootstrap, where nobody waits for the lock
@@ -174,7 +174,7 @@ class Replica:
         assert self.db.in_transaction, "append is part of a transaction"
         log = self.author.own_log(scope)
         n = self._last[0] + 1
-        opening = self._opening_note(log, n)
+        opening = opening_note(self.logs, log, n)
         events: list[Event] = []
         for kind, payload in [*opening, *items]:
             events.append(Event(int(kind), self.author.tick(events[-1].hlc if events else -1), encode(payload)))
@@ -183,11 +183,6 @@ class Replica:
         arrivals = [Arrival(first + offset, *pair) for offset, pair in enumerate(zip(events, said, strict=True))]
         written = self._finish(n, arrivals, new=True)
         return written._replace(positions=written.positions[len(opening) :])
-
-    def _opening_note(self, log: Log, n: int) -> list[tuple[Kind, Payload]]:
-        """What a new log begins with where the device already holds others of its scope."""
-        held = held_in(self.logs, self.logs.key_of(log.position(1)).scope) if not log.seq else []
-        return [(Kind.FRONTIER, Frontier(n, FOLD_VERSION, held, None))] if held else []
 
     def receive(self, incoming: Iterable[Frame], *, events_max: int = MERGE_EVENTS) -> Iterator[Written]:
         """Take in what another device holds; one transaction (and one result) per ``events_max`` events."""

@@ -1,8 +1,8 @@
 """The tables of a replica, and how older files become current ones.
 
 Rules: one migration is one transaction, version stamp included; a newer file is refused and not
-changed; ``logs``, ``runs``, ``blocks``, ``moves`` and ``transactions`` are the truth, all other tables can be
-dropped and folded again.  Times are microseconds since 1970 UTC; ``-2**62`` and ``2**62`` stand for unbounded.
+changed; ``logs``, ``runs``, ``blocks``, ``moves``, ``transactions`` and ``chunks`` are the truth, all other tables
+can be dropped and folded again.  Times are microseconds since 1970 UTC; ``-2**62`` and ``2**62`` stand for unbounded.
 
 =================  =======================================================================================
 ``logs``           one row a log: its id, device key, incarnation, scope, last place, chain head and its signature
@@ -26,7 +26,11 @@ dropped and folded again.  Times are microseconds since 1970 UTC; ``-2**62`` and
 ``clock_notes``    known clock errors
 ``sources``        (kind, id) pairs that claims name
 ``erasures``       the names under which erasures speak of entities; ``sightings``: which log has seen which place
-                   of which other log, by its frontier notes; ``mentions``: who else a statement speaks of
+                   of which other log, by its frontier notes; ``mentions``: who else a statement speaks
+                   of, and whom an episode is about
+``episodes``       what was said or written, when and by whom; ``chunks``: the content of the larger ones, as far as
+                   it is here; ``contents``: every larger one that ever was here; ``placed``: which mailboxes hold its
+                   content, ``asked``: what others do not find there; ``lacked``: what is not found here
 ``candidates``     what was heard and is not judged yet, or is judged and in doubt; of this device alone
 ``chores``         what is still to be done to the file: traces to be scrubbed
 ``documents``      what recall finds: each (slot, value) that is or was believed, with its terms; ``shelves``: the slots
@@ -135,6 +139,16 @@ CREATE TABLE sightings (
     about INTEGER, log INTEGER, last INTEGER, place INTEGER NOT NULL, head BLOB NOT NULL,
     PRIMARY KEY (about, log, last, head)) WITHOUT ROWID;
 CREATE TABLE mentions (entity TEXT, position INTEGER, PRIMARY KEY (entity, position)) WITHOUT ROWID;
+CREATE TABLE episodes (
+    position INTEGER PRIMARY KEY, id BLOB NOT NULL, scope TEXT NOT NULL, at INTEGER NOT NULL, speaker TEXT,
+    conversation TEXT, event BLOB NOT NULL);
+CREATE INDEX episodes_id ON episodes (id);
+CREATE INDEX episodes_at ON episodes (at);
+CREATE TABLE chunks (
+    no INTEGER PRIMARY KEY, episode BLOB NOT NULL, number INTEGER NOT NULL, body BLOB NOT NULL,
+    UNIQUE (episode, number));
+CREATE TABLE contents (event BLOB PRIMARY KEY, scope TEXT NOT NULL, chunks INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE lacked (event BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE candidates (
     id INTEGER PRIMARY KEY AUTOINCREMENT, scope TEXT NOT NULL, subjects TEXT NOT NULL, observed INTEGER NOT NULL,
     body TEXT NOT NULL, doubt TEXT);
@@ -193,6 +207,10 @@ CREATE INDEX blobs_to_do ON blobs (mailbox, state) WHERE state <> 1;
 CREATE INDEX blobs_small ON blobs (mailbox, stream) WHERE state = 1 AND events < 256;
 CREATE TABLE offers (mailbox INTEGER NOT NULL, key BLOB NOT NULL, signature BLOB NOT NULL, names BLOB NOT NULL);
 CREATE TABLE holdings (mailbox INTEGER, what BLOB, seq INTEGER NOT NULL, PRIMARY KEY (mailbox, what)) WITHOUT ROWID;
+CREATE TABLE placed (
+    mailbox INTEGER, event BLOB, state INTEGER NOT NULL, PRIMARY KEY (mailbox, event)) WITHOUT ROWID;
+CREATE TABLE asked (
+    mailbox INTEGER, event BLOB, number INTEGER, PRIMARY KEY (mailbox, event, number)) WITHOUT ROWID;
 CREATE TABLE reports (
     device BLOB, scope TEXT, events BLOB NOT NULL, beliefs BLOB NOT NULL, seen INTEGER NOT NULL, verified INTEGER,
     held INTEGER NOT NULL, epoch BLOB NOT NULL, frontier BLOB, diverged INTEGER NOT NULL DEFAULT 0,
@@ -202,7 +220,7 @@ CREATE TABLE reports (
 DERIVED_TABLES: Final = (
     *("slots", "pages", "beliefs", "denials", "links", "passages", "batches", "members", "withdrawals", "definitions"),
     *("predicates", "clock_notes", "sources", "slot_digests", "belief_digests", "entity_links", "aliases"),
-    *("erasures", "sightings", "mentions"),
+    *("erasures", "sightings", "mentions", "episodes"),
 )
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from syncmem.model.event import HEAD_BYTES, Erased, Kind
+from syncmem.model.event import HEAD_BYTES, Erased, Frontier, Kind, Payload
+from syncmem.model.sweep import FOLD_VERSION
 from syncmem.replica.arriving import Arrival
 from syncmem.replica.chain import Log
 from syncmem.replica.logs import Logs
@@ -35,3 +36,9 @@ def news(logs: Logs, arrivals: Iterable[Arrival]) -> dict[str, Entries]:
 
 def _entry(log: Log) -> list[object]:
     return [log.id, log.seq, log.head[:HEAD_BYTES]]
+
+
+def opening_note(logs: Logs, log: Log, n: int) -> list[tuple[Kind, Payload]]:
+    """What a new log begins with where the device already holds others of its scope."""
+    held = held_in(logs, logs.key_of(log.position(1)).scope) if not log.seq else []
+    return [(Kind.FRONTIER, Frontier(n, FOLD_VERSION, held, None))] if held else []

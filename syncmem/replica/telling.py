@@ -58,12 +58,14 @@ _VERBS: Final = {
     Kind.MOVED: "moved",
     Kind.SAME: "same",
     Kind.DIFFERENT: "different",
+    Kind.EPISODE: "observe",
 }
+QUOTED_CHARACTERS_MAX: Final = 1_000  # of a passage that is shown with a claim
 _STATUS: Final = (
     (UNDONE, "undone"),
-    (WITHDRAWN, "withdrawn"),
-    (RETRACTED, "retracted"),
+    (RETRACTED, "retracted"),  # what somebody said of this one tells more than what befell its batch
     (DENIED, "denied"),
+    (WITHDRAWN, "withdrawn"),
     (DETACHED, "detached"),
     (UNFOUNDED, "unfounded"),
 )
@@ -233,7 +235,19 @@ class Telling:
             said["value"] = dict(payload.settings)
         elif isinstance(payload, Link):
             said["value"] = [payload.one, payload.other]
-        return {**said, "trust": getattr(payload, "trust", 0), "source": source}
+        quote = self.quote(source.episode, source.span)
+        return {**said, "trust": getattr(payload, "trust", 0), "source": source, "quote": quote}
+
+    def quote(self, episode: object, span: tuple[Any, Any] | None) -> str | None:
+        """The words of a passage, as far as they are here: nothing is fetched for it."""
+        try:
+            id = bytes.fromhex(episode) if isinstance(episode, str) else b""
+        except ValueError:
+            return None
+        held = self._replica.fold.episodes.find(id) if id and span is not None else None
+        if held is None or span is None or not held.said.text or [*map(type, span)] != [int, int]:
+            return None
+        return self._replica.fold.episodes.passage(held, *span, QUOTED_CHARACTERS_MAX)
 
     def status(self, position: int, payload: Any) -> str:
         """ "live", or what took an event back."""

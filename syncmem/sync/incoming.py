@@ -25,6 +25,7 @@ from syncmem.seal.statements import Statement, read_statement
 from syncmem.sync.contents import BlobState, Contents, stretch
 from syncmem.sync.ledger import Ledger
 from syncmem.sync.mailboxes import Known
+from syncmem.sync.placed import Placed
 from syncmem.sync.vault import Vault
 from syncmem.wire.blob import (
     BLOB_PAYLOAD_MAX,
@@ -34,6 +35,7 @@ from syncmem.wire.blob import (
     Places,
     State,
     read_blob,
+    read_lacks,
     read_missing,
     read_offer,
     read_replaced,
@@ -63,6 +65,7 @@ class Opened:
     offers: list[Offer] = field(default_factory=list)
     payload_bytes: int = 0
     missing: list[Places] = field(default_factory=list)
+    lacks: list[tuple[bytes, int]] = field(default_factory=list)  # of the content of episodes
 
     @property
     def contents(self) -> Contents:
@@ -77,6 +80,7 @@ class Incoming:
         self._vault = vault
         self._replica = vault.replica
         self._ledger = ledger
+        self._placed = Placed(vault.replica.db)
         self._key = key
         self.written: list[Written] = []
         self.lacking: dict[bytes, int] = {}  # log id -> last place held, of logs with a gap before what was read
@@ -143,6 +147,8 @@ class Incoming:
             opened.offers.append(read_offer(body))
         elif kind == ItemKind.MISSING:
             opened.missing += read_missing(body)
+        elif kind == ItemKind.LACKS:
+            opened.lacks += read_lacks(body)
 
     # -- taking in ----------------------------------------------------------------------------------
 
@@ -215,6 +221,7 @@ class Incoming:
             self._ledger.lose(known.no, log, after)
         for places in opened.missing:
             self._ledger.miss(known.no, places)
+        self._placed.ask(known.no, opened.lacks)
         gap, errors = self._errors(opened)
         if gap is not None:
             self._ledger.put(known.no, opened.name, BlobState.HELD, opened.contents, reason=str(gap))

@@ -80,7 +80,7 @@ class Mailboxes:
 
     def forget(self, no: int) -> None:
         """Forget what was thought to be there: it was reset or rolled back. Counters go on."""
-        for table in ("streams", "gaps", "holdings", "offers"):
+        for table in ("streams", "gaps", "holdings", "offers", "placed"):
             self._db.execute(f"DELETE FROM {table} WHERE mailbox = ?", (no,))
         waiting = (int(BlobState.WAITING), int(BlobState.BLOCKED))
         self._db.execute("DELETE FROM blobs WHERE mailbox = ? AND state NOT IN (?, ?)", (no, *waiting))

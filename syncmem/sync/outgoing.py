@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 from syncmem.model.frame import Frame, payload_bytes
@@ -31,6 +32,7 @@ from syncmem.wire.blob import (
     Item,
     ItemKind,
     State,
+    lacks_bytes,
     missing_bytes,
     offer_bytes,
     replaced_bytes,
@@ -130,7 +132,16 @@ class Outgoing:
         """What others are asked for: what follows in logs, and what stood at places where nothing is found."""
         absent = self._ledger.absent(known.no, self.replica.environment.clock.now())[:PLACES_MAX]
         wanted = [Item(int(ItemKind.WANTS), wants_bytes(wants))] if wants else []
-        return [*wanted, Item(int(ItemKind.MISSING), missing_bytes(absent))] if absent else wanted
+        wanted += [Item(int(ItemKind.MISSING), missing_bytes(absent))] if absent else []
+        lacks = self._lacks()
+        return [*wanted, Item(int(ItemKind.LACKS), lacks_bytes(lacks))] if lacks else wanted
+
+    def _lacks(self) -> list[tuple[bytes, int]]:
+        """The parts of the content of episodes that were looked for and not found."""
+        episodes = self.replica.fold.episodes
+        lacked = [one for one in episodes.lacked() if one.held.scope == self._key.scope]
+        found = ((one.event, number) for one in lacked for number in episodes.missing(one.held))
+        return list(islice(found, PLACES_MAX))
 
     def _write(self, known: Known, load: _Load, state: State | None) -> None:
         identity = self.replica.identity

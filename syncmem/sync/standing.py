@@ -19,6 +19,7 @@ from syncmem.seal.roster import Standing
 from syncmem.standing import DeviceStatus, ErasureStatus, MailboxStatus, Status
 from syncmem.sync.contents import BlobState
 from syncmem.sync.mailboxes import Known
+from syncmem.sync.placed import Placed
 from syncmem.sync.reports import Report
 from syncmem.sync.syncer import Syncer
 
@@ -32,6 +33,8 @@ class Standings:
     def __init__(self, syncer: Syncer) -> None:
         self._syncer = syncer
         self._vault = syncer.vault
+        self._episodes = syncer.replica.fold.episodes
+        self._placed = Placed(syncer.replica.db)
         self._now = syncer.replica.environment.clock.now()
         self._mine = {scope: syncer.digests.of(scope) for scope in self._vault.scopes}
         self._reports = {scope: {r.device: r for r in syncer.reports.about(scope)} for scope in self._vault.scopes}
@@ -44,6 +47,7 @@ class Standings:
         waiting_for = [device for device in others if not device.verified and device not in unseen]
         quiet = all(not (m.waiting or m.pending or m.refused or m.missing or m.erasing or m.trouble) for m in mailboxes)
         pending = max((m.pending for m in mailboxes), default=0)
+        chunks, chunks_here = self._episodes.counts()
         return Status(
             vault=self._vault.roster.vault.hex(),
             device=Telling.device_id(self._vault.device),
@@ -56,6 +60,8 @@ class Standings:
             unseen=tuple(device.name for device in unseen),
             erasures=tuple(erasure for erasure in self.erasures() if not erasure.complete),
             scrub_pending=self._syncer.replica.scrubber.state is not None,
+            chunks=chunks,
+            chunks_here=chunks_here,
         )
 
     # -- erasures -----------------------------------------------------------------------------------
@@ -160,6 +166,7 @@ class Standings:
             refused=tuple((str(name), reason or "") for name, reason in blocked),
             last_success=_moment(success),
             trouble=trouble,
+            unplaced=self._placed.lacking(known.no, known.scope),
         )
 
     def _erasing(self, known: Known) -> int:
@@ -171,7 +178,9 @@ class Standings:
         ledger.look_for_erased(known)
         ours = {key.mailbox for key in self._vault.keys.values()}
         boxes = [box for box in ledger.all() if (box.address, box.scope) == (known.address, known.scope)]
-        return sum(ledger.count(box.no, BlobState.DUE, BlobState.DROPPING) for box in boxes if box.id in ours)
+        gone = self._episodes.gone(known.scope)
+        content = sum(not self._placed.was_dropped(box.no, event) for box in boxes if box.id in ours for event in gone)
+        return content + sum(ledger.count(box.no, BlobState.DUE, BlobState.DROPPING) for box in boxes if box.id in ours)
 
 
 def _moment(time: int | None) -> datetime | None:

@@ -28,9 +28,11 @@ from syncmem.seal.roster import Roster, epoch_keys
 from syncmem.seal.statements import Statement
 from syncmem.sync import open_mailbox
 from syncmem.sync.checked import Checked
+from syncmem.sync.content import ContentOutcome, Contents
 from syncmem.sync.driving import drive
 from syncmem.sync.dropping import Dropper, drop_seed
 from syncmem.sync.incoming import Incoming
+from syncmem.sync.introducing import introduction
 from syncmem.sync.ledger import Ledger
 from syncmem.sync.mailboxes import Known
 from syncmem.sync.outgoing import Outgoing
@@ -53,6 +55,7 @@ class Synced:
     scope: str
     outcomes: Outcomes
     error: MailboxError | None = None
+    content: ContentOutcome = field(default_factory=ContentOutcome)
 
 
 @dataclass(slots=True)
@@ -192,7 +195,12 @@ class Syncer:
                 earlier = self._earlier(address, key)
                 for _, old in earlier:
                     yield self._sync_scope(mailbox, address, old, farewell=True)
-                yield self._sync_scope(mailbox, address, key)
+                content = self.contents(mailbox, address, key)
+                content.before()
+                synced = self._sync_scope(mailbox, address, key)
+                content.after(read=synced.error is None)
+                synced.content = content.outcome
+                yield synced
                 self._leave(earlier, address, key)
             self._tell_paper(mailbox, address)
         finally:
@@ -252,7 +260,7 @@ class Syncer:
                         self.ledger.leave(self.ledger.mailbox(address, self.vault.keys[epoch]).no, left=False)
 
     def _check_member(self) -> None:
-        self._be_introduced()
+        self.vault.add(introduction(self.vault, self.replica))
         member = self.vault.roster.member(self.vault.device)
         if member is None:
             raise Revoked("this device is not a member of its vault yet; join with a code from 'syncmem invite'")
@@ -264,23 +272,6 @@ class Syncer:
         with self.lock:
             member = self.vault.roster.member(self.vault.device)
             return member is not None and member.wipe
-
-    def _be_introduced(self) -> None:
-        """Let the device that this one is a copy of vouch for it and give it its keys, also after a restore."""
-        introducer = self.replica.identity.introducer
-        roster = self.vault.roster
-        if introducer is None or not roster.is_live(public_key(introducer)):
-            return
-        keys = epoch_keys(roster, introducer, public_key(introducer))
-        current = {epoch.id: scope for scope in roster.scopes if (epoch := roster.current_epoch(scope)) is not None}
-        lacking = sorted(current[epoch] for epoch in current.keys() & keys.keys() - self.vault.keys.keys())
-        if roster.member(self.vault.device) is None:
-            original = roster.member(public_key(introducer))
-            assert original is not None, "who is live is known"
-            member = self.member(f"{original.name} (copy)")
-            self.vault.add([building.admission(roster, introducer, member, lacking, self._now, keys)])
-        elif lacking and roster.is_live(self.vault.device):
-            self.vault.add([building.grant(roster, introducer, self.vault.device, lacking, self._now, keys)])
 
     def _sync_scope(self, mailbox: Mailbox, address: str, key: EpochKey, *, farewell: bool = False) -> Synced:
         now = self._now
@@ -313,6 +304,11 @@ class Syncer:
             for scope in self.vault.scopes:
                 self.reports.verify(scope, now)
         return Synced(address, key.scope, session.outcomes, error)
+
+    def contents(self, mailbox: Mailbox, address: str, key: EpochKey) -> Contents:
+        """The content of the episodes of a scope, at one address."""
+        with self._writing():
+            return Contents(self.vault, self.lock, self._writing, mailbox, address, key)
 
     def _dropper(self, known: Known, key: EpochKey) -> Dropper:
         seed = drop_seed(self.vault.seed, known.id)

@@ -37,6 +37,7 @@ class ItemKind(IntEnum):
     REPLACED = 4
     OFFER = 5
     MISSING = 6
+    LACKS = 7
 
 
 class Item(NamedTuple):
@@ -120,6 +121,15 @@ def wants_bytes(wants: Sequence[tuple[bytes, int]]) -> bytes:
 
 def read_wants(body: bytes) -> list[tuple[bytes, int]]:
     return [(log, after) for log, after in _rows(body, [LOG_BYTES, None])]
+
+
+def lacks_bytes(lacks: Sequence[tuple[bytes, int]]) -> bytes:
+    """``(event id, chunk)`` pairs: parts of the content of episodes that the sender does not find."""
+    return wants_bytes(lacks)
+
+
+def read_lacks(body: bytes) -> list[tuple[bytes, int]]:
+    return read_wants(body)
 
 
 def replaced_bytes(places: Sequence[Places]) -> bytes:

@@ -18,7 +18,7 @@ from tests.cli.running import SECONDS_MAX, Shell, environment
 VERBS = (
     *("init", "remember", "end", "deny", "retract", "correct", "undo", "define", "believe", "timeline", "history"),
     *("why", "contested", "merge", "export", "import", "doctor", "backup", "restore", "entities", "predicates"),
-    *("rebuild", "demo", "completion"),
+    *("rebuild", "demo", "completion", "observe", "episode", "episodes", "fetch"),
 )
 posix = pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
 

@@ -14,7 +14,7 @@ from random import Random
 from typing import Any, Final
 
 from syncmem.codec import EVENT_BYTES_MAX, pack_flat
-from syncmem.replica.bundle import FRAME_BYTES_MIN, MAGIC
+from syncmem.replica.bundle import MAGIC
 from syncmem.seal.envelope import PLAINTEXT_BYTES_MAX
 from syncmem.wire.blob import PIECE_BYTES_MAX, ItemKind
 from syncmem.wire.frames import FRAME_INFLATED_MAX
@@ -24,6 +24,7 @@ from tests.fuzz.targets import TARGETS, body_of
 
 BYTES_MAX: Final = 32 * 2**20
 MILLISECONDS_MAX: Final = 50.0
+SMALL_BYTES: Final = 128  # of a piece: about as much as an end has
 NAN: Final = float("nan")
 Made = Callable[[], bytes]
 
@@ -172,8 +173,8 @@ def _all() -> dict[str, dict[str, Made]]:
         },
         "bundle": {
             "pieces of nothing": _late(MAGIC + bytes(2**20)),
-            "small pieces": _late(MAGIC + _pieces(bytes(FRAME_BYTES_MIN - 1)) * 8_000),
-            "small frames": _late(MAGIC + _pieces(bytes(FRAME_BYTES_MIN)) * 8_000),
+            "small pieces": _late(MAGIC + _pieces(bytes(SMALL_BYTES - 1)) * 8_000),
+            "small frames": _late(MAGIC + _pieces(bytes(SMALL_BYTES)) * 8_000),
         },
         "envelope": {
             "random bytes": _late(b"SMv1\1" + valid.KEY.epoch[:8] + sha256(b"").digest() * 29_126),

@@ -22,7 +22,7 @@ from syncmem.errors import InvalidInput, NotCanonical, Unreadable
 from syncmem.model.event import Event, decode, readable
 from syncmem.model.event import Statement as Said
 from syncmem.replica import event_lines
-from syncmem.replica.bundle import read_bundle
+from syncmem.replica.bundle import read_bundle, read_chunks
 from syncmem.replica.event_lines import read_lines
 from syncmem.seal.envelope import PLAINTEXT_BYTES_MAX, unseal
 from syncmem.seal.keys import SIGNATURE_BYTES, sign
@@ -161,8 +161,9 @@ def ended(body: bytes) -> bytes:
 
 
 def bundle(data: bytes) -> None:
-    for _ in read_bundle(io.BytesIO(data)):
-        pass
+    for reader in (read_bundle, read_chunks):
+        for _ in reader(io.BytesIO(data)):
+            pass
 
 
 def code(data: bytes) -> Code:

@@ -9,12 +9,13 @@ from typing import Any, Final
 from syncmem import labels
 from syncmem.codec import pack
 from syncmem.environment import seeded_randomness
+from syncmem.model.episode import Episode
 from syncmem.model.event import ClockNote, Define, Erase, Frontier, Kind, LogKey, Payload, Ref, Retract, Undo, Withdraw
 from syncmem.model.event import Statement as Said
 from syncmem.model.event import encode as payload_bytes
 from syncmem.model.frame import Frame
 from syncmem.model.moved import Moved
-from syncmem.replica.bundle import write_bundle
+from syncmem.replica.bundle import Chunk, write_bundle
 from syncmem.replica.event_lines import write_lines
 from syncmem.seal import bodies
 from syncmem.seal.bodies import StatementKind, new_member
@@ -29,6 +30,7 @@ from syncmem.wire.blob import (
     Offer,
     Places,
     State,
+    lacks_bytes,
     offer_bytes,
     replaced_bytes,
     wants_bytes,
@@ -67,6 +69,14 @@ PAYLOADS: Final[list[tuple[Kind, Payload]]] = [
     (Kind.FRONTIER, Frontier(3, 1, [[bytes(16), 9, bytes(8)]], None)),
     (Kind.MOVED, Moved(bytes(16), 5, bytes(32), bytes(64), [bytes(32)], None)),
     (Kind.ERASE, Erase([bytes(16)], bytes(32), 90, None, None, None)),
+    (
+        Kind.EPISODE,
+        Episode("turn", "ana", 5, "c", None, "text/plain", ["bob"], True, 2, b"hi", None, "user", None, None),
+    ),
+    (
+        Kind.EPISODE,
+        Episode("document", None, 5, None, "t", "a/b", None, False, 9, None, bytes(32), *[None] * 2, {"zone": "UTC"}),
+    ),
 ]
 
 
@@ -94,7 +104,7 @@ def lines() -> bytes:
 
 def bundle() -> bytes:
     file = io.BytesIO()
-    write_bundle(file, frames())
+    write_bundle(file, frames(), [Chunk(bytes(16), 1, b"part"), Chunk(bytes(16), 2, bytes(500))])
     return file.getvalue()
 
 
@@ -141,6 +151,7 @@ def blob() -> bytes:
         *(Item(ItemKind.FRAME, frame_bytes(frame)) for frame in frames()),
         Item(ItemKind.STATEMENT, statement(contents()[1])),
         Item(ItemKind.WANTS, wants_bytes([(LOG.id, 3)])),
+        Item(ItemKind.LACKS, lacks_bytes([(LOG.id, 3)])),
         Item(ItemKind.REPLACED, replaced_bytes([Places(STREAM, 5, 9)])),
         Item(ItemKind.OFFER, offer_bytes(Offer(bytes(32), bytes(64), _NAMES))),
         Item(99, b"of a later version"),

@@ -19,9 +19,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from syncmem import BrokenChain, Forked, Memory, Revoked, restore
+from syncmem import BrokenChain, Forked, Memory, NotFound, Revoked, restore
+from syncmem.errors import MailboxError
+from syncmem.model.episode import INLINE_BYTES_MAX
 from syncmem.model.event import Erased
 from syncmem.model.instant import from_datetime
+from syncmem.sync.shelf import content_key
 from tests.machine import disk_of, put_back
 from tests.sync.group import NOON, Group
 from tests.sync.test_versions import LATER_KIND, write_as_later_version
@@ -45,6 +48,7 @@ class Syncers(RuleBasedStateMachine):
         self.removed: set[str] = set()
         self.number = 0
         self.backups: dict[str, tuple[Path, set[str]]] = {}
+        self.had_trouble = False  # listings may have hidden what was to be dropped
 
     @initialize(second=st.booleans())
     def begin(self, second: bool) -> None:
@@ -124,6 +128,27 @@ class Syncers(RuleBasedStateMachine):
         self.pick(number)[1].erase("secret")
         self.group.pass_time()
 
+    @rule(number=DEVICES, speaker=st.sampled_from(["ana", "secret"]), long=st.booleans(), episode=st.integers(0, 3))
+    def observe(self, number: int, speaker: str, long: bool, episode: int) -> None:
+        """What several devices may observe apart."""
+        content = f"{speaker} says {episode}. " * (1 + long * INLINE_BYTES_MAX // 4)
+        self.pick(number)[1].observe(content, speaker=speaker, at="2026-06-15")
+        self.group.pass_time()
+
+    @rule(number=DEVICES)
+    def read(self, number: int) -> None:
+        _, memory = self.pick(number)
+        for one in memory.episodes()[:2]:
+            with contextlib.suppress(NotFound, MailboxError):
+                memory.read(one.id)
+
+    @rule(number=DEVICES)
+    def erase_an_episode(self, number: int) -> None:
+        _, memory = self.pick(number)
+        for one in memory.episodes(speaker="secret")[:1]:
+            memory.erase(episode=one.id)
+        self.group.pass_time()
+
     @rule(number=DEVICES, years=st.sampled_from([-50, 50]))
     def a_clock_is_set_wrong(self, number: int, years: int) -> None:
         self.group.clocks[self.pick(number)[0]].time = CLOCK + years * YEAR
@@ -151,6 +176,7 @@ class Syncers(RuleBasedStateMachine):
 
     @rule(seed=st.integers(0, 2**16), rate=st.sampled_from([0.05, 0.3]))
     def trouble_begins(self, seed: int, rate: float) -> None:
+        self.had_trouble = True
         self.trouble.begin(Random(seed), rate)
 
     @rule()
@@ -275,6 +301,28 @@ class Syncers(RuleBasedStateMachine):
         self.group.servers = list(self.trouble.servers.values())
         for name in names:
             self.assert_no_traces(self.group.devices[name])
+        self.assert_same_episodes([self.group.devices[name] for name in names])
+
+    def assert_same_episodes(self, memories: list[Memory]) -> None:
+        """All list the same, and read all that one of them has whole; what was erased is on no shelf."""
+        listed = [[one.id for one in memory.episodes()] for memory in memories]
+        assert all(ids == listed[0] for ids in listed), listed
+        whole = {id for id in listed[0] for m in memories if m.episode(id).chunks_here == m.episode(id).chunks}
+        for _ in range(3):
+            for memory in memories:
+                for id in whole:
+                    with contextlib.suppress(NotFound):
+                        memory.read(id)
+                memory.sync()
+        for id in whole:
+            assert len({memory.read(id, fetch=False) for memory in memories}) == 1
+        boxes = [(id, box) for server in self.trouble.servers.values() for id, box in server.boxes.items()]
+        for memory in [] if self.had_trouble else memories:
+            current = [k for s in memory._syncer.vault.scopes if (k := memory._syncer.vault.current(s)) is not None]
+            gone = {
+                content_key(key, e).mailbox for key in current for e in memory._replica.fold.episodes.gone(key.scope)
+            }
+            assert not [id for id, box in boxes if id in gone and any(any(b.values()) for b in box.blobs.values())]
 
     def assert_no_traces(self, memory: Memory) -> None:
         """The mailboxes that are in use hold no payload of an event that was erased here."""
@@ -291,7 +339,8 @@ class Syncers(RuleBasedStateMachine):
         device = self.group.devices[name]
         before = set(self.removed)
         try:
-            moved = any(one.sent or one.received for one in device.sync().mailboxes)
+            moves = [(one.sent, one.received, one.chunks_sent, one.chunks_received) for one in device.sync().mailboxes]
+            moved = any(map(any, moves))
             rosters = [self.group.devices[other]._syncer.vault.roster for other in self.live]
             if all(roster.is_live(device._syncer.vault.device) for roster in rosters):
                 self.removed.discard(name)

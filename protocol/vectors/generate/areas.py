@@ -11,6 +11,7 @@ from protocol.vectors.generate import (
     digest,
     encoding,
     envelope,
+    episode,
     erasure,
     event,
     evidence,
@@ -27,7 +28,7 @@ from protocol.vectors.generate import (
 from protocol.vectors.generate.vector import Vector
 
 AREAS = (
-    *(encoding, clock, salt, event, chain, frame, bundle),
+    *(encoding, clock, salt, event, episode, chain, frame, bundle),
     *(fold, evidence, erasure, digest, keys, statement, bounds, roster, vouching, scopes, envelope, blob, mailbox),
 )
 

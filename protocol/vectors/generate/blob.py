@@ -18,6 +18,7 @@ from syncmem.seal.keys import public_key, sign
 ANA, BO = Device("ana"), Device("bo")
 BORN, BOX, LOG, STREAM = secret("life 1 of ana", 16), mailbox(EPOCH_KEY), secret("a log", 16), secret("a stream", 8)
 FRAME, STATEMENT, WANTS, REPLACED, OFFER = range(1, 6)
+LACKS = 7
 Item = tuple[int, bytes]
 
 
@@ -77,6 +78,9 @@ def vectors() -> Iterator[Vector]:
     says = "An item of kind 5 offers blobs that may go as soon as a second member agrees."
     yield told("offer", says, blob(items=[(OFFER, pack([key, said, names]))]),
                items=[[5, [key.hex(), said.hex(), written_names]]])  # fmt: skip
+    lacks = [(LACKS, pack([[LOG, 1], [LOG, 3]]))]
+    yield told("lacks", "An item of kind 7 asks for parts of the content of episodes.", blob(items=lacks),
+               items=[[7, [[LOG.hex(), 1], [LOG.hex(), 3]]]])  # fmt: skip
     mixed = [(200, b"new"), (FRAME, frame), (2, b"")]
     yield told("unknown-item", "Items of later kinds are passed over; the others keep their order.", blob(items=mixed),
                items=[[200, b"new".hex()], [1, frame.hex()], [2, ""]])  # fmt: skip
@@ -113,6 +117,7 @@ def malformed(frame: bytes) -> Iterator[tuple[str, str, bytes]]:
     yield "item-without-kind", "An item begins with its kind.", signed(piece(head()) + piece(b""))
     yield "wants-no-pairs", "Wants are pairs.", blob(items=[(WANTS, pack([LOG, 5]))])
     yield "wants-short-log", "Wants name a log by its 16 bytes.", blob(items=[(WANTS, pack([[LOG[:15], 5]]))])
+    yield "lacks-short-event", "What is lacking names an event.", blob(items=[(LACKS, pack([[LOG[:15], 1]]))])
     for name, says, row in (
         ("replaced-negative", "Counters are not negative.", [STREAM, -1, 4]),
         ("replaced-without-last", "Places have a first and a last one.", [STREAM, 4]),

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from protocol.vectors.generate.chain import BO, written
-from protocol.vectors.generate.making import flipped
+from protocol.vectors.generate.making import flipped, runs, secret
 from protocol.vectors.generate.vector import Vector
 from syncmem.codec import pack
 
@@ -47,9 +47,20 @@ def vectors() -> Iterator[Vector]:
     yield bundle("frame-dropped", "No frame can be left out.", MAGIC + piece(a) + end([a, b]))
     huge = MAGIC + (2**31).to_bytes(4, "big") + a
     yield bundle("piece-too-long", "A length beyond that of the longest frame is not read.", huge)
-    yield bundle("frame-malformed", "Each frame is read before any is taken in.", bundled(a, b"\2" + b[1:]))
+    yield bundle("frame-malformed", "Each frame is read before any is taken in.", bundled(a, b"\0" + b[1:-1]))
+    id, part = secret("an episode", 16), b"part of its content"
+    parts = [b"\2" + pack([id, number, part]) for number in (1, 2)]
+    chunks = [[id.hex(), number, len(part)] for number in (1, 2)]
+    says = "Parts of the content of episodes follow the frames: a byte 2, and [episode, number, bytes]."
+    yield bundle("chunks", says, bundled(a, *parts), [first], chunks)
+    yield bundle("chunk-malformed", "Each part is looked at before any is taken in.", bundled(b"\2" + pack([id, part])))
+    yield bundle("chunk-short-id", "An episode's id has 16 bytes.", bundled(b"\2" + pack([id[:15], 1, part])))
+    yield bundle("chunk-empty", "A part has a byte at least.", bundled(b"\2" + pack([id, 1, b""])))
+    yield bundle("chunk-too-long", "A part has at most 48 KiB.", bundled(b"\2" + pack([id, 1, bytes(49153)])))
+    yield bundle("unknown-piece", "Other pieces than frames, parts and the end are refused.", bundled(a, b"\3" + b[1:]))
 
 
-def bundle(name: str, says: str, data: bytes, frames: list[Any] | None = None) -> Vector:
-    answer = {"outcome": "not-canonical"} if frames is None else {"outcome": "accepted", "frames": frames}
-    return Vector("bundle", name, says, {"word": "bundle", "bundle": data.hex()}, answer)
+def bundle(name: str, says: str, data: bytes, frames: list[Any] | None = None, chunks: Sequence[Any] = ()) -> Vector:
+    right = {"outcome": "accepted", "frames": frames, "chunks": [*chunks]}
+    answer = {"outcome": "not-canonical"} if frames is None else right
+    return Vector("bundle", name, says, {"word": "bundle", "bundle": runs(data)}, answer)

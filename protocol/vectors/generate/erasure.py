@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from typing import Any
 
 from protocol.vectors.generate.believing import Row, believed, day, define, logs
+from protocol.vectors.generate.episode import episode
 from protocol.vectors.generate.making import Log, said, secret
 from protocol.vectors.generate.vector import Vector
 from syncmem import labels
+from syncmem.codec import pack
 
 SALT, SUBJECT_KEY = secret("salt of names"), secret("subject key")
 ANA, BO = "person:ana", "person:bo"
@@ -57,7 +60,7 @@ def row(start: float, end: float | None, value: str, slot: Any = None) -> Row:
 
 
 def vectors() -> Iterator[Vector]:
-    for made in (erased, admitted, linked, named, acting, frames):
+    for made in (erased, episodes, admitted, linked, named, acting, frames):
         yield from made()
 
 
@@ -87,6 +90,32 @@ def erased() -> Iterator[Vector]:
     erase(b, 9)
     yield from tell("every-statement", "Claims, affirmations, ends and denials go alike.", [definitions, a, b],
                     {1: [1, 2, 3, 4]})  # fmt: skip
+
+
+def episodes() -> Iterator[Vector]:
+    definitions, a, b = three()
+    turn = episode(mentions=[BO])
+    for kind, payload in ((15, turn), (15, episode(speaker=BO)), (1, said("Lisbon", entity=BO))):
+        a.write(kind, day(1), payload)
+    erase(b, 3)
+    says = "An episode goes with its speaker; what was drawn from it about others stays."
+    yield from tell("episode-spoken", says, [definitions, a, b], {1: [1]}, row(1, None, "Lisbon", BO_SLOT))
+    definitions, a, b = three()
+    for kind, payload in ((15, turn), (15, episode())):
+        a.write(kind, day(1), payload)
+    erase(b, 3, BO)
+    yield from tell("episode-mentioned", "It goes with whom it mentions.", [definitions, a, b], {1: [1]})
+    definitions, a, b = three()
+    id = sha256(labels.EPISODE + pack("vault") + pack(turn)).digest()[:16]
+    for kind, payload in ((15, turn), (15, episode())):
+        a.write(kind, day(1), payload)
+    erase(b, 3, f"episode:{id.hex()}")
+    yield from tell("episode-alone", "An episode is an entity itself.", [definitions, a, b], {1: [1]})
+    definitions, a, b = three()
+    place = erase(b, 3)
+    sees(a, 4, b, place)
+    a.write(15, day(5), turn)
+    yield from tell("episode-seen", "It is kept where its observer had seen the erasure.", [definitions, a, b], {})
 
 
 def admitted() -> Iterator[Vector]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from protocol.vectors.generate.episode import episode
 from protocol.vectors.generate.making import DAY, T0, Device, Log, leaf, runs, said, secret
 from protocol.vectors.generate.vector import Vector
 from syncmem.codec import pack
@@ -47,6 +48,7 @@ READABLE: tuple[tuple[str, str, int, Any], ...] = (
     ("same", "Kind 13 says that two names are one entity.", 13, ["person:bo", "person:ana", *BY_USER, "batch 1", None]),
     ("different", "Kind 14 says that two names are two.", 14,
      ["person:bo", "person:ana", *BY_USER, None, {"reason": "no"}]),
+    ("episode", "Kind 15 is what was said or written, as it was (see the area episode).", 15, episode()),
     ("later-fields", "Fields that a later version appends are hashed and not read.", 1, [*said("Lisbon"), "new", 5]),
     ("unknown-extra", "Unknown keys of extra are hashed and not read.", 1, said("Lisbon", extra={"mood": "sure"})),
     ("trust-0", "Trust 0 is the least.", 1, said("Lisbon", trust=0)),

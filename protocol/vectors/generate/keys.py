@@ -113,6 +113,14 @@ def vectors() -> Iterator[Vector]:
         "stream", "A stream is named by a keyed hash of the log: the relay learns no log id.",
         {"epoch_key": EPOCH_KEY.hex(), "log": log.hex()}, stream=hmac.digest(names, log, "sha256")[:8],
     )  # fmt: skip
+    event = secret("an episode's event", 16)
+    shelf = expand(EPOCH_KEY, labels.CONTENT + event, 32)
+    mailbox = sha256(labels.MAILBOX + public_key(expand(shelf, labels.WRITE, 32))).digest()[:16]
+    yield derived(
+        "content", "The content of an episode has a mailbox of its own, which follows from the event's id.",
+        {"epoch_key": EPOCH_KEY.hex(), "event": event.hex()}, mailbox=mailbox,
+        stream=hmac.digest(expand(shelf, labels.NAMES, 32), event, "sha256")[:8],
+    )  # fmt: skip
     for name, entity in (("subject", "person:ana"), ("subject-beyond-ascii", "person:Zoë")):
         digest = hmac.digest(SUBJECT_KEY, labels.SUBJECT + entity.encode(), "sha256")[:16]
         says = "An erased entity is named by a keyed hash of its UTF-8 bytes."
