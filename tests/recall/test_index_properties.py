@@ -68,7 +68,7 @@ def nothing_stale_is_found(memory: Memory, random: Random) -> None:
 @settings(max_examples=25, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_known_at_finds_what_was_found_then(random: Random) -> None:
-    world = World(random, 2, vault=False)
+    world = World(random, 2, vault=False, linked=True)
     memory = world.memories[0]
     memory._embedder_wanted = random.choice((None, "hashing"))
     then: list[tuple[int, str, Any, list[Any]]] = []
