@@ -205,7 +205,7 @@ def test_entities_of_one_scope_that_are_spelled_alike_are_told(memory: Memory) -
     memory.remember("person_ana", "language", "Greek", scope="work")
     (row,) = memory.doctor().facts["lookalikes"]["entities"]
     assert row == {"scope": "vault", "names": ["person:Ana", "person:ana"], "shared_predicates": 1, "shared_values": 1}
-    assert told(memory, "entities")[0].endswith("move what the others have")
+    assert told(memory, "entities")[0].endswith("say which they are: same() or different()")
 
 
 @pytest.mark.parametrize(

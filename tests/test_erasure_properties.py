@@ -32,7 +32,7 @@ Place = tuple[bytes, int]  # log id, place
 class World:
     """A few devices that say, take back, erase and meet; and everything that was ever written."""
 
-    def __init__(self, random: Random, devices: int, vault: bool, linked: bool) -> None:
+    def __init__(self, random: Random, devices: int, vault: bool, linked: bool = False) -> None:
         self.random = random
         self.linked = linked
         self.written: dict[Place, Event] = {}
@@ -107,7 +107,8 @@ class World:
         one, other = self.random.sample(ENTITIES, 2)
         about = {name: value for name, value in self.about().items() if name != "observed_at"}
         verb = self.random.choice((memory.same, memory.same, memory.different))
-        self.ids.append(verb(one, other, scope=self.random.choice(("vault", "vault", "work")), **about).event)
+        scope = self.random.choice(("vault", "vault", "work")) if self.linked else "vault"
+        self.ids.append(verb(one, other, scope=scope, **about).event)
 
     def erase(self, memory: Memory) -> None:
         memory.erase(self.random.choice(ENTITIES), aliases=self.random.random() < 0.4)

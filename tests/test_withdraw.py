@@ -280,8 +280,8 @@ class Theft(World):
     def work(self, steps: int) -> None:
         for _ in range(steps):
             memory = self.random.choice(self.memories)
-            verbs = (self.say, self.name, self.merge, self.logs_in_any_order, self.define)
-            verb = self.random.choices(verbs, weights=(10, 6, 4, 4, 1))[0]
+            verbs = (self.say, self.name, self.merge, self.logs_in_any_order, self.define, self.link)
+            verb = self.random.choices(verbs, weights=(10, 6, 4, 4, 1, 2))[0]
             try:
                 verb(memory)
             except (InvalidInput, NotFound):

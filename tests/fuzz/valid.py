@@ -14,6 +14,7 @@ from syncmem.model.event import ClockNote, Define, Erase, Frontier, Kind, LogKey
 from syncmem.model.event import Statement as Said
 from syncmem.model.event import encode as payload_bytes
 from syncmem.model.frame import Frame
+from syncmem.model.link import Link
 from syncmem.model.moved import Moved
 from syncmem.replica.bundle import Chunk, write_bundle
 from syncmem.replica.event_lines import write_lines
@@ -69,6 +70,8 @@ PAYLOADS: Final[list[tuple[Kind, Payload]]] = [
     (Kind.FRONTIER, Frontier(3, 1, [[bytes(16), 9, bytes(8)]], None)),
     (Kind.MOVED, Moved(bytes(16), 5, bytes(32), bytes(64), [bytes(32)], None)),
     (Kind.ERASE, Erase([bytes(16)], bytes(32), 90, None, None, None)),
+    (Kind.SAME, Link("ana", "anna", 90, "user", None, "b", None)),
+    (Kind.DIFFERENT, Link("anna", "bob", 30, None, None, None, {"reason": "two"})),
     (
         Kind.EPISODE,
         Episode("turn", "ana", 5, "c", None, "text/plain", ["bob"], True, 2, b"hi", None, "user", None, None),
