@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from syncmem import statements
@@ -15,6 +16,7 @@ from syncmem.results import ErasureReport
 from syncmem.statements import Words
 
 Trust = int | str | None
+_EPISODE_ID: Final = re.compile(r"[0-9a-f]{32}")
 _PATIENCE_SECONDS: Final = (0.0, 0.02, 0.1, 0.3)  # for programs that read a moment; longer ones are not waited for
 
 
@@ -50,6 +52,8 @@ class Forgetting(Opened):
         """
         if (entity is None) == (episode is None):
             raise InvalidInput("erase names an entity, or episode= and its id; pass one of them")
+        if episode is not None and not _EPISODE_ID.fullmatch(episode):
+            raise InvalidInput(f"{episode!r} is no episode's id; take one from episodes()")
         entity = statements.name("entity", entity or f"{ENTITY_PREFIX}{episode}")
         said = self._words(
             scope=scope or VAULT, trust=trust, source=None, observed_at=None, batch=None, reason=reason, zone=None

@@ -186,6 +186,8 @@ def test_unknown_episodes_and_files_are_named(memory: Memory, tmp_path: Path) ->
         memory.erase()
     with pytest.raises(InvalidInput, match="one of them"):
         memory.erase("ana", episode=image.episode)
+    with pytest.raises(InvalidInput, match="no episode's id"):
+        memory.erase(episode=image.episode[:-1])
     with pytest.raises(InvalidInput, match="no policy"):
         memory.set_fetching("some")
 
