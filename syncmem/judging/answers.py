@@ -32,6 +32,7 @@ from syncmem.statements import TRUST_TIERS
 if TYPE_CHECKING:
     from syncmem.judging.verbs import Judging
 
+_FIRST: Final = 20  # questions among which an answered one is looked for before all are
 _USER: Final = Source(kind="user")
 
 
@@ -39,12 +40,21 @@ def answered(memory: Judging, question: Question | str, answer: object) -> tuple
     """Write an answer in one transaction; its receipts."""
     with memory.transaction():
         name, about = (question.id, question) if isinstance(question, Question) else (question, None)
-        asked = next((each for each in questions(memory, Asked(about=about)) if each.id == name), None)
+        asked = _open(memory, name, about)
         if asked is None:
             raise NotFound(f"no question {name!r} is open: it was answered, or more was said; see questions()")
         if asked.kind == "name":
             return tuple(_about_name(memory, asked, answer))
         return tuple(_about_values(memory, asked, answer))
+
+
+def _open(memory: Judging, name: str, about: Question | None) -> Question | None:
+    """The open question of an id: most likely one of those that come first."""
+    for limit in (_FIRST, None):
+        for each in questions(memory, Asked(about=about, limit=limit)):
+            if each.id == name:
+                return each
+    return None
 
 
 # -- values ------------------------------------------------------------------------------------------------

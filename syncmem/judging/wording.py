@@ -42,7 +42,7 @@ _GUESS: Final = _cue(
     *("think of", "thinking of", "thinking about", "want to", "wants to", "as if", "hypothetically"),
 )
 _HEARSAY: Final = _cue(
-    *("said", "says", "told", "tells", "thinks", "thought", "claims", "claimed", "believes", "wrote", "writes"),
+    *(r"(?<!\bi )(?:said|told|thought|claimed|wrote)", "says", "tells", "thinks", "claims", "believes", "writes"),
     *("heard", "according to", "apparently", "allegedly", "reportedly", "rumou?r"),
 )
 _TO_THE_USER: Final = re.compile(r"\A\W*(?:you|your|you're|dear)\b", re.IGNORECASE)
@@ -59,7 +59,7 @@ _TIME: Final = _cue(
         "for the moment",
         "temporarily",
     ),
-    *("for the time being", "right now", "just now", "at the moment", "during", "while", "ago", "before", "after"),
+    *("for the time being", "right now", "just now", "at the moment", "during", "ago"),
     *(r"(?:this|next|last|all) (?:day|night|week|weekend|month|quarter|year|spring|summer|autumn|winter)", "of late"),
     *("will", "shall", r"\w+'ll", "going to", "was", "were", "had", "did", "been", "went", "came", "became", "got"),
     *("drove", r"(?<!am )(?<!is )(?<!are )(?<!'m )\w+[^\We]ed", r"(?:1[5-9]|20)\d\d(?:-\d\d)*", r"\d+(?:st|nd|rd|th)"),
