@@ -2,7 +2,9 @@
 
 Rules: the vectors in the file are the truth.  The quick first pass is a cache in this process's memory, made from
 them when it is first needed and never written: a copied file needs no care, and an erasure leaves no trace in it.
-Where sqlite-vec can be loaded it does the work, else numpy, else plain Python; the answers are the same, and slower.
+Comparing is done by sqlite-vec where it can be loaded, else by numpy, else in plain Python; the first pass by numpy
+where it is installed, else by sqlite-vec, which takes time for each that it is asked for, so for fewer; else all are
+compared.  The answers are the same.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from syncmem.replica.replica import Replica
 EXACT_MAX: Final = 5_000  # vectors that are all compared; among more, one-bit vectors choose whom to compare
 NEAREST_MAX: Final = 300  # documents that are proposed, the nearest first: compared exactly, whoever chose them
 _FILTERED_MAX: Final = 20_000  # documents within filters that are compared
+NEAREST_IN_SQL_MAX: Final = 100  # ... as many where sqlite-vec does the first pass
 _ASKED_AT_ONCE: Final = 500
 T = TypeVar("T")
 
@@ -66,25 +69,24 @@ class Nearest:
         return [sum(map(float.__mul__, mine, _numbers(vector))) for vector in vectors]
 
     def all_compared(self, model: int) -> bool:
-        """Whether every vector is compared: there are few, or no one-bit vectors of this dimension."""
+        """Whether every vector is compared: there are few, or one-bit vectors cannot be had."""
         few = self._db.execute(_SOME, (model, EXACT_MAX + 1)).fetchone()[0] <= EXACT_MAX
-        return bool(few or self._vectors.embedder.dimension % 8)
+        return bool(few or self._vectors.embedder.dimension % 8 or self.engine == "python")
 
     # -- one bit for each number ----------------------------------------------------------------------
 
-    def roughly(self, model: int, asked: bytes, count: int) -> list[int]:
-        """Live documents that may be the nearest, by their one-bit vectors; all, where those cannot be had."""
-        if self._numpy is None and self.engine != "sqlite-vec":
-            return [row[0] for row in self._db.execute(_ALL, (model,)).fetchall()]
+    def roughly(self, model: int, asked: bytes) -> list[int]:
+        """Live documents that may be the nearest, by their one-bit vectors."""
         self._follow(model)
-        if self.engine == "sqlite-vec":
+        if self._numpy is None:
             sql = "SELECT rowid FROM temp.near WHERE bits MATCH vec_quantize_binary(?) AND k = ?"
-            return [row[0] for row in self._db.execute(sql, (asked, count)).fetchall()]
+            return [row[0] for row in self._db.execute(sql, (asked, NEAREST_IN_SQL_MAX)).fetchall()]
         numpy = self._numpy
         far = numpy.bitwise_count(self._bits ^ self._bits_of([asked])).sum(axis=1, dtype=numpy.uint16)
-        best = numpy.argpartition(far, min(count, len(far) - 1))[:count]
-        found: list[int] = self._documents[best].tolist()
-        return found
+        if len(far) > NEAREST_MAX:
+            found: list[int] = self._documents[numpy.argpartition(far, NEAREST_MAX)[:NEAREST_MAX]].tolist()
+            return found
+        return list(self._documents.tolist())
 
     def _follow(self, model: int) -> None:
         """Take in the vectors that were made since."""
@@ -96,7 +98,7 @@ class Nearest:
 
     def _reached(self) -> int:
         """Up to which row the one-bit vectors were made; with sqlite-vec as transactional as they are."""
-        if self.engine != "sqlite-vec":
+        if self._numpy is not None:
             return self._until
         self._db.execute("CREATE TEMP TABLE IF NOT EXISTS near_until (until INTEGER NOT NULL)")
         row = self._db.execute("SELECT until FROM temp.near_until").fetchone()
@@ -104,13 +106,13 @@ class Nearest:
 
     def _reach(self, until: int) -> None:
         self._until = until
-        if self.engine == "sqlite-vec":
+        if self._numpy is None:
             self._db.execute("DELETE FROM temp.near_until")
             self._db.execute("INSERT INTO temp.near_until VALUES (?)", (until,))
 
     def _add(self, model: int, until: int) -> None:
         size = self._vectors.embedder.dimension
-        if self.engine == "sqlite-vec":
+        if self._numpy is None:
             if not until:
                 self._db.execute("DROP TABLE IF EXISTS temp.near")
                 self._db.execute(f"CREATE VIRTUAL TABLE temp.near USING vec0(bits bit[{size}])")
@@ -164,7 +166,7 @@ class Likeness:
     def _among_nearest(self, model: int) -> list[tuple[float, Any]]:
         """The likeness of the documents that seem nearest; what is no longer believed does not crowd them out."""
         for last_try in (False, True):
-            near = self._nearest.roughly(model, self._asked, NEAREST_MAX)
+            near = self._nearest.roughly(model, self._asked)
             found = self._nearest.compared(_among(near), (model,), self._asked)
             if last_try or len(found) * 2 > len(near):
                 break
@@ -185,7 +187,6 @@ class Likeness:
 
 _LIVE_JOIN: Final = "FROM vectors v JOIN documents d ON d.id = v.document WHERE v.model = {} AND d.live > 0"
 _SOME: Final = "SELECT count(*) FROM (SELECT 1 FROM vectors WHERE model = ? LIMIT ?)"
-_ALL: Final = f"SELECT d.id {_LIVE_JOIN.format('?')}"
 _OF: Final = (
     "SELECT d.slot, d.digest, v.vector FROM documents d JOIN vectors v ON v.document = d.id "
     "WHERE v.model = ?2 AND (d.slot, d.digest) IN (VALUES {})"

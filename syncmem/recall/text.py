@@ -22,7 +22,8 @@ SLOTS_MAX: Final = 60  # slots whose beliefs are read for a question
 DOCUMENTS_MAX: Final = 1_000  # documents whose rectangles may be, until enough of them hold
 _SLOTS_OF_PREDICATE: Final = 200  # slots proposed because of their predicate alone
 _PREDICATES_MAX: Final = 8  # predicates that propose slots: those that explain most of the question
-_PREFIX_LETTERS: Final = 4  # a term of so many letters also finds words that begin with it
+_PREFIX_LETTERS: Final = 4  # a term of so many letters also finds words that begin with it ...
+_FEW: Final = 100  # ... if no more entries have it as it is
 _LEXICON_WEIGHT: Final = 10.0  # a predicate with a term makes it as common as so many entries
 _STOP_WEIGHT: Final = 0.1  # of a word that only says how something is asked
 
@@ -44,35 +45,43 @@ class Texts:
 
     def propose(self, question: Question, axes: Axes, matches: Mapping[str, Match], filters: str) -> Proposed:
         """Slots and documents for a question; ``filters`` as :func:`filters_of` gives them."""
-        postings = {term: self._entries(_finding(term) + filters, axes.n) for term in question.content}
+        postings = {term: self._with(term, axes, filters) for term in question.content}
         weights = _weights(question, {term: len(found) for term, found in postings.items()}, matches)
         sums: dict[int, float] = {}
         rare = {term: found for term, found in postings.items() if len(found) <= POSTINGS_MAX}
         for term, found in rare.items() if any(rare.values()) else postings.items():
             for entry in found[:POSTINGS_MAX]:
                 sums[entry] = sums.get(entry, 0.0) + weights[term]
-        self._add_slots(sums, question, axes, matches, weights, filters)
+        named = [term for term, found in rare.items() if found]
+        self._add_slots(sums, named, axes, matches, weights, filters)
         ranked = sorted(sums, key=lambda entry: (-sums[entry], entry))
         slots = [entry >> 1 for entry in ranked if entry & 1]
         documents = [entry >> 1 for entry in ranked if not entry & 1]
         return Proposed(tuple(slots[:SLOTS_MAX]), tuple(documents[:DOCUMENTS_MAX]), weights)
 
+    def _with(self, term: str, axes: Axes, filters: str) -> list[int]:
+        """The entries with a term, in a value or an entity; if those are few, also ones that begin with it."""
+        found = self._entries(f'("{term}" OR "@{term}"){filters}', axes.n)
+        if len(found) <= _FEW and len(term) >= _PREFIX_LETTERS and not term[0].isdigit():
+            return self._entries(f'("{term}"* OR "@{term}"*){filters}', axes.n)
+        return found
+
     def _add_slots(
         self,
         sums: dict[int, float],
-        question: Question,
+        named: Sequence[str],
         axes: Axes,
         matches: Mapping[str, Match],
         weights: Mapping[str, float],
         filters: str,
     ) -> None:
-        """Slots of predicates that explain the question: of entities that it names first, then any."""
+        """Slots of predicates that explain the question: of entities that rarer terms of it name, then any."""
         strengths = {name: strength(match, weights) for name, match in matches.items()}
         best = sorted(strengths, key=lambda name: (-strengths[name], name))[:_PREDICATES_MAX]
-        entities = " OR ".join(f'"@{term}"' for term in question.content)
+        entities = _any_of([f"@{term}" for term in named])
         for name in best:
             predicate = f'"{mark("#", name)}"'
-            found = self._entries(f"({entities}) AND {predicate}{filters}", axes.n)
+            found = self._entries(f"({entities}) AND {predicate}{filters}", axes.n) if named else []
             found += self._entries(predicate + filters, axes.n, _SLOTS_OF_PREDICATE)
             for entry in dict.fromkeys(found):
                 sums[entry] = sums.get(entry, 0.0) + strengths[name]
@@ -114,13 +123,6 @@ def filters_of(axes: Axes, several_scopes: bool) -> str:
 
 def _any_of(found: Sequence[str]) -> str:
     return " OR ".join(f'"{term}"' for term in found)
-
-
-def _finding(term: str) -> str:
-    """The query for a term in values and in the names of entities."""
-    if len(term) < _PREFIX_LETTERS or term[0].isdigit():
-        return f"({_any_of([term, f'@{term}'])})"
-    return f'("{term}"* OR "@{term}"*)'
 
 
 def _weights(question: Question, counts: Mapping[str, int], matches: Mapping[str, Match]) -> dict[str, float]:
