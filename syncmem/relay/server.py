@@ -19,6 +19,7 @@ from syncmem.relay.app import relay
 from syncmem.relay.limits import Limits
 from syncmem.relay.pacing import paced
 from syncmem.relay.store import SqliteStore
+from syncmem.relay.stores import Store
 
 
 def serve(
@@ -52,7 +53,7 @@ def serve(
 
 
 def server(
-    store: SqliteStore,
+    store: Store,
     limits: Limits,
     *,
     certificate: str | None = None,
