@@ -8,13 +8,14 @@ from typing import Final
 
 import click
 
-from syncmem.cli.session import Session, verb
+from syncmem.cli.migrate import migrate
+from syncmem.cli.session import shared_options
 from syncmem.errors import InvalidInput
 
 DEFAULT_PORT: Final = 8750
 
 
-@verb("relay")
+@click.group("relay", invoke_without_command=True)
 @click.option("--data", "folder", metavar="DIR", help="Where the relay keeps its blobs.")
 @click.option("--store", metavar="URL", help="Instead: postgres://..., for any number of relays.")
 @click.option("--blobs", metavar="URL", help="Where blobs of more than 64 KiB go: s3://BUCKET/PREFIX.")
@@ -26,8 +27,10 @@ DEFAULT_PORT: Final = 8750
 @click.option("--mailbox-mib", type=click.IntRange(min=1), help="How much one mailbox may hold.  [default: 4096]")
 @click.option("--connections", type=click.IntRange(min=1), help="How many may be open at once.  [default: 256]")
 @click.option("--access-log", is_flag=True, help="Tell of each request: no address, no mailbox.")
+@shared_options()
+@click.pass_context
 def relay(
-    session: Session, folder: str | None, store: str | None, blobs: str | None, host: str, port: int,
+    ctx: click.Context, folder: str | None, store: str | None, blobs: str | None, host: str, port: int,
     certificate: str | None, key: str | None,
     store_mib: int | None, mailbox_mib: int | None, connections: int | None, access_log: bool,
 ) -> None:  # fmt: skip
@@ -36,6 +39,8 @@ def relay(
     Behind a proxy that ends TLS nothing else is needed; sync with its address:
     syncmem sync https://relay.example.org
     """
+    if ctx.invoked_subcommand is not None:
+        return
     try:
         from syncmem.relay.limits import MIB, Limits
         from syncmem.relay.server import serve
@@ -56,3 +61,6 @@ def relay(
         address, blobs=blobs, host=host, port=port, certificate=certificate, key=key, limits=limits, access=access,
         ready=lambda url: click.echo(f"relay at {url}"),
     )  # fmt: skip
+
+
+relay.add_command(migrate)
