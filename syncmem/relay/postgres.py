@@ -340,7 +340,8 @@ class PostgresStore(RowStore):
                 await self._mark(db, strays)
                 sql = (
                     "WITH gone AS (UPDATE blobs b SET object = NULL, size = 0 FROM blobs old "
-                    "WHERE old.object = ANY($1) AND (b.mailbox, b.stream, b.counter) = (old.mailbox, old.stream, old.counter) "
+                    "WHERE old.object = ANY($1) "
+                    "AND (b.mailbox, b.stream, b.counter) = (old.mailbox, old.stream, old.counter) "
                     "RETURNING b.mailbox, old.size) "
                     "UPDATE mailboxes m SET bytes = bytes - freed FROM "
                     "(SELECT mailbox, sum(size) AS freed FROM gone GROUP BY mailbox) g WHERE m.mailbox = g.mailbox"
