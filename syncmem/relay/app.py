@@ -21,7 +21,7 @@ from starlette.routing import Route
 from syncmem.errors import Busy, DiskFull, FileError, NotCanonical, PeerError
 from syncmem.relay.bodies import RETRY_SECONDS, Bodies, Refused
 from syncmem.relay.limits import Limits
-from syncmem.relay.store import SqliteStore
+from syncmem.relay.stores import Store
 from syncmem.wire.messages import (
     CONTENT_TYPE,
     LENGTH_BYTES,
@@ -38,7 +38,7 @@ FULL_RETRY_SECONDS: Final = 600  # a disk is not emptied sooner
 _log = logging.getLogger("syncmem.relay")
 
 
-def relay(store: SqliteStore, limits: Limits) -> Starlette:
+def relay(store: Store, limits: Limits) -> Starlette:
     """The application over a store."""
     bodies = Bodies(limits)
 

@@ -23,6 +23,7 @@ from tests.benchmarks import (
     recalling,
     sealing,
     sizes,
+    stores,
     syncing,
     wire_bytes,
     writes,
@@ -50,6 +51,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "join": joining,
     "idle": idling,
     "hostile": hostile,
+    "stores": stores,
 }
 SCALES = ("small", "quick", "full")  # seconds; minutes; an hour
 LOAD_MAX = 1.5  # before a run; above it the sides wait for a processor, and ratios of waits tell nothing

@@ -18,6 +18,7 @@ from syncmem.sync import open_mailbox
 from syncmem.sync.folder import Folder
 from syncmem.sync.in_memory import InMemoryServer
 from syncmem.wire.mailbox import Answer, BlobName, Mailbox, Outcome, Put, digest
+from tests.mailbox.postgres import cluster, programs
 from tests.mailbox.serving import RelayThread, ask, drop, new_key
 
 STREAMS = st.sampled_from([b"stream 1", b"stream 2", b"stream 3"])
@@ -77,7 +78,9 @@ class Plain:
 
 
 class Mailboxes(RuleBasedStateMachine):
-    """A mailbox of each kind, and the dictionary."""
+    """A mailbox of each kind, at a relay over one of the stores, and the dictionary."""
+
+    store: str
 
     @initialize()
     def begin(self) -> None:
@@ -85,7 +88,12 @@ class Mailboxes(RuleBasedStateMachine):
         self.key = new_key()
         (self.folder / "shared").mkdir()
         self.server = InMemoryServer()
-        self.relay = RelayThread(self.folder / "relay")
+        self.relay = RelayThread(
+            cluster().database() if "PostgreSQL" in self.store else self.folder / "relay",
+            blobs=f"memory://{self.folder.name}/objects" if "objects" in self.store else None,
+            inline_bytes=1,
+        )
+        self.resets = 0
         self.plain = Plain()
         self.epochs: dict[str, bytes] = {}
         self._open()
@@ -94,6 +102,7 @@ class Mailboxes(RuleBasedStateMachine):
         self.boxes: dict[str, Mailbox] = {
             "memory": self.server.mailbox(),
             "folder": Folder(f"folder:{self.folder / 'shared'}"),
+            "bucket": open_mailbox(f"memory://{self.folder.name}/bucket{self.resets}"),
             "relay": open_mailbox(self.relay.address),
         }
 
@@ -142,10 +151,14 @@ class Mailboxes(RuleBasedStateMachine):
     def reset(self) -> None:
         """Everything is lost: the mailboxes that come after are others."""
         self._close()
-        shutil.rmtree(self.folder / "relay")
+        if isinstance(self.relay.folder, Path):
+            shutil.rmtree(self.relay.folder)
+        else:
+            self.relay.folder = cluster().database()
         shutil.rmtree(self.folder / "shared")
         (self.folder / "shared").mkdir()
         self.server.reset()
+        self.resets += 1
         self.relay.start()
         self.plain = Plain()
         self._open()
@@ -167,6 +180,15 @@ class Mailboxes(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
 
-TestMailboxes = Mailboxes.TestCase
-# A restart takes a third of a second: fewer, longer lives say more.
-TestMailboxes.settings = settings(max_examples=max(6, settings().max_examples // 8))
+def over(kind: str) -> type:
+    """The tests over one store. A restart takes a third of a second: fewer, longer lives say more."""
+    case: type = type(kind, (Mailboxes,), {"store": kind}).TestCase
+    case.settings = settings(max_examples=max(2, settings().max_examples // 20))  # type: ignore[attr-defined]
+    return case
+
+
+TestOnSqlite = over("SQLite")
+TestOnSqliteWithObjects = over("SQLite with objects")
+if programs() is not None:
+    TestOnPostgres = over("PostgreSQL")
+    TestOnPostgresWithObjects = over("PostgreSQL with objects")
