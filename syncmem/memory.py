@@ -26,6 +26,7 @@ from syncmem.exporting.verbs import Exporting
 from syncmem.forgetting import Forgetting
 from syncmem.judging.verbs import Judging
 from syncmem.meeting import Meeting, Offer, Progress
+from syncmem.recalling import Recalling
 from syncmem.replica.connection import WAIT_SECONDS
 from syncmem.results import Doctor, MergeReport, Notice
 from syncmem.syncing import Syncing
@@ -34,10 +35,11 @@ from syncmem.withdrawing import Withdrawing
 
 if TYPE_CHECKING:
     from syncmem.background import BackgroundSync
+    from syncmem.recall.embedding import Embedder
     from syncmem.standing import SyncReport
 
 
-class Memory(Withdrawing, Judging, Exporting, Forgetting, Meeting, Syncing):
+class Memory(Withdrawing, Judging, Recalling, Exporting, Forgetting, Meeting, Syncing):
     """A replica of an assistant's memory in one SQLite file.
 
     Args:
@@ -49,6 +51,8 @@ class Memory(Withdrawing, Judging, Exporting, Forgetting, Meeting, Syncing):
         allow_cloud_folder: open it even in a folder that Dropbox, iCloud Drive, OneDrive, Google Drive, Syncthing,
             Nextcloud or ownCloud copies, which can corrupt it. A mailbox "folder:PATH" belongs there instead.
         zone: the IANA zone of dates and naive times; without one they are refused unless each call names it.
+        embedder: what makes vectors for :meth:`recall`: an :class:`~syncmem.recall.embedding.Embedder`, the name of
+            one ("minilm", "wordllama", "hashing"), "auto" for the best that is installed, None for text alone.
         environment: clock, randomness and disk; for tests and simulations.
         wait_seconds: how long a write waits for other processes before it raises Busy.
 
@@ -66,6 +70,7 @@ class Memory(Withdrawing, Judging, Exporting, Forgetting, Meeting, Syncing):
         keyring: bool = False,
         allow_cloud_folder: bool = False,
         zone: str | tzinfo | None = None,
+        embedder: Embedder | str | None = "auto",
         environment: Environment | None = None,
         wait_seconds: float = WAIT_SECONDS,
     ) -> None:
@@ -78,6 +83,7 @@ class Memory(Withdrawing, Judging, Exporting, Forgetting, Meeting, Syncing):
             environment=environment,
             wait_seconds=wait_seconds,
         )
+        self._embedder_wanted = embedder
         self._watch = Watch(self._changes_since, self._latest)
         self._running: list[BackgroundSync] = []
 

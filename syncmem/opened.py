@@ -34,6 +34,7 @@ class Opening(TypedDict, total=False):
     keyring: bool
     allow_cloud_folder: bool
     zone: str | tzinfo | None
+    embedder: Any
     environment: Environment | None
 
 

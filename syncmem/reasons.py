@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from syncmem.model.instant import FOREVER, iso
 from syncmem.model.record import CLAIM_ROLES, DEAD, Record, Role
 from syncmem.model.sweep import sweep
@@ -11,6 +13,8 @@ from syncmem.replica.replica import Replica
 from syncmem.replica.telling import Telling
 from syncmem.replica.timelines import NONE_KEY, spread_over_lanes
 from syncmem.results import Belief, Explanation, HistoryEntry
+
+REPLACED: Final = "a statement about a later time replaced it"  # which is no contradiction
 
 
 class Reasons:
@@ -73,7 +77,7 @@ def _why_lost(record: Record, winner: Record | None, instant: int) -> str:
     if winner.role == Role.TEMPORARY and record.role != Role.TEMPORARY:
         return "a temporary statement lies over it"
     if record.anchor != winner.anchor:
-        return "a statement about a later time replaced it"
+        return REPLACED
     return "the other was observed later" if record.observed_at != winner.observed_at else "the other was written later"
 
 

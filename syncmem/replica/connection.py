@@ -119,6 +119,18 @@ class Database:
         finally:
             self.in_transaction = False
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Several readings of one state of the file, whatever other processes write meanwhile."""
+        if self.in_transaction:
+            yield
+            return
+        self.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._roll_back()
+
     def rewrite(self) -> None:
         """Write the whole file anew, so that nothing of what was deleted is left between its rows.
 

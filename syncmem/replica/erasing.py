@@ -21,7 +21,9 @@ from syncmem.replica.cuts import Cuts
 from syncmem.replica.digests import Digests
 from syncmem.replica.erasures import Erasures
 from syncmem.replica.fold import Arrival, Fold
+from syncmem.replica.index import Index
 from syncmem.replica.logs import Logs
+from syncmem.replica.readlog import ReadLog
 from syncmem.replica.rectangles import Change
 from syncmem.replica.references import references
 from syncmem.replica.retelling import Retelling
@@ -39,12 +41,16 @@ class Erasing:
         cuts: Cuts,
         fold: Fold,
         erasures: Erasures,
+        index: Index,
+        readlog: ReadLog,
     ) -> None:
         self._db = database
         self._logs = logs
         self._catalog = catalog
         self._fold = fold
         self._erasures = erasures
+        self._index = index
+        self._readlog = readlog
         self._digests = Digests(database, logs)
         self._retelling = Retelling(database, logs, catalog, clocks, cuts, fold)
         self.hints: dict[str, str] = {}  # scope -> an entity of which it is known that it is to be erased
@@ -87,6 +93,7 @@ class Erasing:
         for scope, group in groupby(by_scope, key=lambda pair: pair[0]):
             for entity in self._entities(scope, [position for _, position in group]):
                 self._drop_candidates(scope, entity)
+                self.leaves_traces |= self._readlog.forget_entity(entity)
                 for position in self.about(scope, entity):
                     if self._erasures.forbids(position, self._logs.event(position)):
                         yield position
@@ -98,8 +105,8 @@ class Erasing:
             return [hint]
         sql = "SELECT DISTINCT entity FROM slots WHERE scope = ? UNION SELECT DISTINCT entity FROM mentions"
         sql += " UNION SELECT DISTINCT value FROM candidates, json_each(subjects) WHERE scope = ?"
-        known = [row[0] for row in self._db.execute(sql, (scope, scope)).fetchall()]
-        return [entity for entity in known if any(subject_name(key, entity) in wanted for key, wanted in names)]
+        known = {row[0] for row in self._db.execute(sql, (scope, scope)).fetchall()} | set(self._readlog.names())
+        return [entity for entity in sorted(known) if any(subject_name(key, entity) in wanted for key, wanted in names)]
 
     def about(self, scope: str, entity: str) -> list[int]:
         """The positions of the folded events of a scope that are about an entity."""
@@ -133,6 +140,7 @@ class Erasing:
         kept = {slot: [p for p in self._in_slot(slot) if p not in gone] for slot in marks}
         for position in positions:
             self._drop_rows(position)
+        self._readlog.forget_claims(positions)
         self._logs.erase(positions)
         self._fold.forget_all()
         changes = []
@@ -192,3 +200,4 @@ class Erasing:
         for table in ("pages", "beliefs", "denials"):
             self._db.execute(f"DELETE FROM {table} WHERE slot = ?", (slot.id,))
         self._catalog.drop(slot)
+        self._index.drop(slot.id)

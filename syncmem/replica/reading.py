@@ -97,6 +97,18 @@ class Reading:
         lane = lane_of(value_key) if definition.many else SINGLE
         return self._now_at(definition.equality, slot.id, lane, instant)
 
+    def in_lane(self, slot: Slot, lane: bytes, instant: int, n: int | None = None) -> list[Placed]:
+        """As :meth:`at`, of one lane."""
+        if lane in (NONE_LANE, SINGLE):
+            return [placed for placed in self.at(slot, instant, n) if placed[0] == lane]
+        equality = self._replica.catalog.predicate(slot.scope, slot.predicate).equality
+        found = (
+            self._now_at(equality, slot.id, lane, instant)
+            if n is None
+            else (self._then_at(equality, n, slot.id, lane, instant))
+        )
+        return [] if found is None else [(lane, found)]
+
     def timeline(self, slot: Slot, n: int | None = None) -> list[Placed]:
         """All that is (or was) believed of a slot in order of valid time; equal neighbours are one."""
         placed: list[Placed] = []

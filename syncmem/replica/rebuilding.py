@@ -16,11 +16,18 @@ from syncmem.replica.connection import Database
 from syncmem.replica.cuts import Cuts
 from syncmem.replica.erasures import Erasures
 from syncmem.replica.fold import Arrival, Fold
+from syncmem.replica.index import Index
 from syncmem.replica.logs import Logs
 
 
 def refold_all(
-    database: Database, logs: Logs, fold: Fold, cuts: Cuts, erasures: Erasures, forget: Callable[[], None]
+    database: Database,
+    logs: Logs,
+    fold: Fold,
+    cuts: Cuts,
+    erasures: Erasures,
+    index: Index,
+    forget: Callable[[], None],
 ) -> None:
     """Drop every derived table and fold again; inside a write transaction. ``forget`` drops what is cached."""
     applied = [row[0] for row in database.execute("SELECT position FROM erasures WHERE applied = 1").fetchall()]
@@ -40,6 +47,7 @@ def refold_all(
     finally:
         logs.replayed = None
     erasures.mark(applied, applied=True)
+    index.anew()
 
 
 def arrivals_of(n: int, logs: Logs) -> list[Arrival]:

@@ -33,9 +33,11 @@ from syncmem.replica.erasing import Erasing
 from syncmem.replica.erasures import Erasures, SubjectKey
 from syncmem.replica.fold import Arrival, Fold
 from syncmem.replica.identity import Identity
+from syncmem.replica.index import Index
 from syncmem.replica.intake import take_in_all
 from syncmem.replica.logs import Logs
 from syncmem.replica.moves import Moves
+from syncmem.replica.readlog import ReadLog
 from syncmem.replica.rectangles import Change
 from syncmem.replica.repair import Repair, Repaired
 from syncmem.replica.scrubbing import Scrubber
@@ -85,7 +87,8 @@ class Replica:
             self.fold = Fold(self.db, self.logs, self.catalog, self.clocks, self.cuts, self.moves)
             self.erasures = Erasures(self.db, self.logs, self.cuts, self.moves)
             parts = (self.db, self.logs, self.catalog, self.clocks, self.cuts, self.fold)
-            self.erasing = Erasing(*parts, self.erasures)
+            self.index, self.readlog = Index(self.db), ReadLog(self.db)
+            self.erasing = Erasing(*parts, self.erasures, self.index, self.readlog)
             self.scrubber = Scrubber(self.db)
             self.author = Author(self.db, self.logs, environment, public_key, keyring=keyring)
             self._repair = Repair(self.db, self.logs, self.moves, self.erasures, self.author)
@@ -148,7 +151,7 @@ class Replica:
         """Drop what was cached: it may not be what the file says."""
         for part in (self.logs, self.catalog, self.clocks, self.cuts, self.moves):
             part.forget()
-        for other in (self.erasures, self.scrubber, self.author):
+        for other in (self.erasures, self.scrubber, self.author, self.index):
             other.forget()
         self.fold.forget_all()
         for forget in self._forget_also:
@@ -239,7 +242,7 @@ class Replica:
     def _as_repaired(self, n: int, arrivals: list[Arrival]) -> list[Arrival]:
         """Fold anew what was derived from branches that are void now; what arrived in this transaction, after all."""
         if self._repair.stale:
-            rebuilding.refold_all(self.db, self.logs, self.fold, self.cuts, self.erasures, self._forget)
+            rebuilding.refold_all(self.db, self.logs, self.fold, self.cuts, self.erasures, self.index, self._forget)
             self.scrubber.mark(n)
         for done in self._repair.done:
             self._tell_of_repair(done.log, done.first - 1)
@@ -283,6 +286,7 @@ class Replica:
         if self.erasing.leaves_traces:
             self.scrubber.mark(n)
         changes = [*retold, *self.fold.arrive(n, arrivals, new=new, recheck=recheck)]
+        self.index.follow(changes)
         mine = {log.no for log in self.logs.own}
         own = [a.event.hlc for a in arrivals if a.position >> LOG_SHIFT in mine and isinstance(a.event, Event)]
         wall = own[-1] if own else self.environment.clock.now()
@@ -393,4 +397,4 @@ class Replica:
     def rebuild(self) -> None:
         """Drop everything derived and fold again, transaction by transaction; beliefs come out the same."""
         with self.transaction():
-            rebuilding.refold_all(self.db, self.logs, self.fold, self.cuts, self.erasures, self._forget)
+            rebuilding.refold_all(self.db, self.logs, self.fold, self.cuts, self.erasures, self.index, self._forget)

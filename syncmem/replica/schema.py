@@ -27,6 +27,10 @@ dropped and folded again.  Times are microseconds since 1970 UTC; ``-2**62`` and
                    of which other log, by its frontier notes; ``mentions``: who else a statement speaks of
 ``candidates``     what was heard and is not judged yet, or is judged and in doubt; of this device alone
 ``chores``         what is still to be done to the file: traces to be scrubbed
+``documents``      what recall finds: each (slot, value) that is or was believed, with its terms; ``shelves``: the slots
+                   they are of; ``indexing``: how far they were made.  Empty until recall is used for the first time
+``vectors``        of documents, by model; ``embedders``: the models, and how far each has come
+``recalls``        the read log: what was asked, and ``recalled``: the claims that were found.  Of this device alone
 ``slot_digests``   of each slot what is believed, as one number; ``belief_digests`` hold their sums by scope
 ``statements``     the roster: who belongs to the vault
 ``cuts``           where the logs of removed devices stop to count, since which transaction
@@ -122,6 +126,34 @@ CREATE TABLE candidates (
     id INTEGER PRIMARY KEY AUTOINCREMENT, scope TEXT NOT NULL, subjects TEXT NOT NULL, observed INTEGER NOT NULL,
     body TEXT NOT NULL, doubt TEXT);
 CREATE TABLE chores (name TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+_RECALL_TABLES: Final = """
+CREATE TABLE indexing (name TEXT PRIMARY KEY, state INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE documents (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, slot INTEGER NOT NULL, lane BLOB NOT NULL, digest INTEGER NOT NULL,
+    live INTEGER NOT NULL, value TEXT NOT NULL, terms TEXT NOT NULL, UNIQUE (slot, digest));
+CREATE TABLE shelves (slot INTEGER PRIMARY KEY, live INTEGER NOT NULL, terms TEXT NOT NULL);
+CREATE VIEW live_texts AS
+    SELECT id * 2 AS id, terms FROM documents WHERE live > 0 UNION ALL
+    SELECT slot * 2 + 1, terms FROM shelves WHERE live > 0;
+CREATE VIEW past_texts AS
+    SELECT id * 2 AS id, terms FROM documents WHERE live = 0 UNION ALL
+    SELECT slot * 2 + 1, terms FROM shelves WHERE live = 0;
+CREATE TABLE embedders (
+    no INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, dimension INTEGER NOT NULL,
+    done INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE vectors (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, document INTEGER NOT NULL, model INTEGER NOT NULL, vector BLOB NOT NULL,
+    UNIQUE (document, model));
+CREATE TABLE recalls (
+    no INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, n INTEGER NOT NULL, time INTEGER NOT NULL,
+    instant INTEGER NOT NULL, question TEXT, asked TEXT, digest BLOB);
+CREATE INDEX recalls_digest ON recalls (digest);
+CREATE TABLE recalled (
+    recall INTEGER, rank INTEGER, claim INTEGER NOT NULL, handed INTEGER NOT NULL, past INTEGER NOT NULL,
+    score REAL NOT NULL, why TEXT NOT NULL, PRIMARY KEY (recall, rank)) WITHOUT ROWID;
+CREATE INDEX recalled_claim ON recalled (claim);
 """
 
 _VAULT_TABLES: Final = """
@@ -236,7 +268,7 @@ def _migrations() -> Any:
 
     @steps()
     def first_tables(db: Any) -> None:
-        for statement in (_TABLES + _ERASURE_TABLES + _VAULT_TABLES + _VIEWS).split(";\n"):
+        for statement in (_TABLES + _ERASURE_TABLES + _RECALL_TABLES + _VAULT_TABLES + _VIEWS).split(";\n"):
             if statement.strip():
                 db.execute(statement)
 

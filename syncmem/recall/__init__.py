@@ -1,0 +1,1 @@
+"""Recall: finding what is believed for a question, and proof of what was handed to a model."""

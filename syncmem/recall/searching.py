@@ -1,0 +1,47 @@
+"""Searching: the rows that hold every word of a text, in the order of their names and times. Nothing is ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from syncmem.model.words import name_text, terms
+from syncmem.replica.catalog import Slot
+from syncmem.replica.index import value_terms
+from syncmem.replica.reading import Reading
+from syncmem.replica.rectangles import Rectangle
+from syncmem.replica.replica import Replica
+
+
+def rows_with(
+    replica: Replica, reading: Reading, words: Sequence[str], scope: str | None
+) -> Iterator[tuple[Slot, Rectangle]]:
+    """What is believed, of any time in the world, and whose entity, predicate and value have all words.
+
+    A word is there where another one begins with it.
+    """
+    candidates = set.intersection(*(_slots_with(replica, word) for word in words))
+    slots = [slot for number in candidates if (slot := replica.catalog.known(number)) is not None]
+    for slot in sorted(slots, key=lambda slot: (slot.entity, slot.predicate, slot.scope)):
+        if scope in (None, slot.scope):
+            names = [*terms(slot.entity), *terms(name_text(slot.predicate))]
+            for _, rectangle in reading.timeline(slot):
+                told = [*names, *value_terms(rectangle.value)]
+                if all(any(each.startswith(word) for each in told) for word in words):
+                    yield slot, rectangle
+
+
+def _slots_with(replica: Replica, word: str) -> set[int]:
+    """The slots that have a word in any of the three places."""
+    found = {row[0] for row in replica.db.execute(_ENTITIES, (f'"@{word}"*',))}
+    found |= {row[0] for row in replica.db.execute(_VALUES, (f'"{word}"*',))}
+    for (predicate,) in replica.db.execute("SELECT DISTINCT predicate FROM slots").fetchall():
+        if any(each.startswith(word) for each in terms(name_text(predicate))):
+            found |= {slot.id for slot in replica.catalog.slots_of(predicate)}
+    return found
+
+
+_ENTITIES: Final = "SELECT rowid >> 1 FROM text_live WHERE text_live MATCH ? AND rowid & 1"
+_VALUES: Final = (
+    "SELECT d.slot FROM text_live t JOIN documents d ON d.id = t.rowid >> 1 WHERE text_live MATCH ? AND NOT t.rowid & 1"
+)
