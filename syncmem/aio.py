@@ -100,6 +100,7 @@ class AsyncMemory:
     history = _on_owner(Memory.history)
     event = _on_owner(Memory.event)
     why = _on_owner(Memory.why)
+    changes = _on_owner(Memory.changes)
     contested = _on_owner(Memory.contested)
     entities = _on_owner(Memory.entities)
     predicates = _on_owner(Memory.predicates)

@@ -19,6 +19,7 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING
 
 from syncmem.codec import unpack_own
+from syncmem.comparing import Comparing
 from syncmem.doctor import examine
 from syncmem.environment import Environment
 from syncmem.errors import InvalidInput
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from syncmem.standing import SyncReport
 
 
-class Memory(Withdrawing, Judging, Recalling, Exporting, Forgetting, Meeting, Syncing):
+class Memory(Withdrawing, Judging, Comparing, Recalling, Exporting, Forgetting, Meeting, Syncing):
     """A replica of an assistant's memory in one SQLite file.
 
     Args:
