@@ -103,6 +103,7 @@ class AsyncMemory:
     history = _on_owner(Memory.history)
     event = _on_owner(Memory.event)
     why = _on_owner(Memory.why)
+    changes = _on_owner(Memory.changes)
     contested = _on_owner(Memory.contested)
     recall = _on_owner(Memory.recall)
     briefing = _on_owner(Memory.briefing)

@@ -19,6 +19,7 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING
 
 from syncmem.codec import unpack_own
+from syncmem.comparing import Comparing
 from syncmem.doctor import examine
 from syncmem.environment import Environment
 from syncmem.errors import InvalidInput
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from syncmem.standing import SyncReport
 
 
-class Memory(Withdrawing, Judging, Recalling, Naming, Exporting, Forgetting, Meeting, Observing, Syncing):
+class Memory(Withdrawing, Judging, Comparing, Recalling, Naming, Exporting, Forgetting, Meeting, Observing, Syncing):
     """A replica of an assistant's memory in one SQLite file.
 
     Args:

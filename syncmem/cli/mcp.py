@@ -1,0 +1,72 @@
+"""The verb that serves a model: mcp."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+import click
+
+from syncmem.cli.session import Session, verb
+from syncmem.errors import InvalidInput
+
+DEFAULT_PORT: Final = 8760
+CLIENT_NAMES: Final = ("claude-desktop", "claude-code", "cursor", "gemini-cli", "vscode", "windsurf")
+
+
+@verb("mcp")
+@click.argument("install", required=False, type=click.Choice(["install"]))
+@click.option("--client", type=click.Choice(CLIENT_NAMES), help="With install: for which client.")
+@click.option("--write", is_flag=True, help="With install: put it into the client's configuration.")
+@click.option("--agent", default="mcp", show_default=True, metavar="NAME", help="Names the model in its statements.")
+@click.option("--http", is_flag=True, help="Serve streamable HTTP instead of standard streams.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="With --http: the address to listen on.")
+@click.option("--port", default=DEFAULT_PORT, show_default=True, type=click.IntRange(0, 65535))
+@click.option("--token-file", type=click.Path(exists=True, dir_okay=False), help="With --http: the token clients bear.")
+def mcp(
+    session: Session, install: str | None, client: str | None, write: bool, agent: str, http: bool, host: str,
+    port: int, token_file: str | None,
+) -> None:  # fmt: skip
+    """Serve the memory to a model (Model Context Protocol).
+
+    "syncmem mcp install --client NAME" prints what the client's configuration needs; --write puts it there. What a
+    model remembers counts as inferred: it overrules nothing that the user stated.
+    """
+    if install:
+        _install(session, client, write)
+        return
+    try:
+        from syncmem.mcp.server import build, serve_http
+    except ImportError as error:
+        raise InvalidInput("the server needs an extra; pip install 'syncmem[mcp]'") from error
+    with session.memory(create=True) as memory:
+        server = build(memory, agent=agent)
+        if not http:
+            server.run("stdio")
+            return
+        token = None if token_file is None else Path(token_file).read_text(encoding="utf-8").strip()
+        if token is None and host not in ("127.0.0.1", "::1", "localhost"):
+            raise click.UsageError("Others can reach this address: give --token-file FILE.")
+        serve_http(server, host=host, port=port, token=token, ready=lambda url: click.echo(f"mcp at {url}", err=True))
+
+
+def _install(session: Session, client: str | None, write: bool) -> None:
+    from syncmem.mcp import install
+
+    if client is None:
+        raise click.UsageError(f"Say for which client: --client {'|'.join(CLIENT_NAMES)}.")
+    key = ["--key-file", os.path.abspath(session.key)] if session.key else []
+    command = [sys.executable, "-m", "syncmem", "--db", os.path.abspath(session.db), *key, "mcp", "--agent", client]
+    wanted = install.configuration(client, command)
+    path = install.path_of(client)
+    if not write:
+        text = f"Put this into {path}:\n{json.dumps(wanted, indent=2)}"
+        session.show({"path": str(path), "configuration": wanted}, lambda: text)
+        return
+    kept = install.write(path, wanted)
+    rest = f" The old one is in {kept}." if kept else ""
+    done = f"Written into {path}; restart the client.{rest}"
+    session.show({"path": str(path), "kept": kept and str(kept)}, lambda: done)
