@@ -80,11 +80,13 @@ class Written(BaseModel):
     no_longer: list[Moved] = Field(default_factory=list, description="what is not believed any more as it was")
     now: list[Moved] = Field(default_factory=list, description="what is believed now")
     stands_against_it: Held | None = None
+    as_their_word: bool = Field(default=False, description="the quote was found: it counts as the user's own word")
     undeclared: bool = Field(default=False, description="the predicate is not defined: it keeps several values at once")
 
     @classmethod
-    def of(cls, receipt: Receipt) -> Written:
+    def of(cls, receipt: Receipt, *, as_their_word: bool = False) -> Written:
         return cls(
+            as_their_word=as_their_word,
             decision=str(receipt.decision),
             event=receipt.event,
             why=receipt.why,

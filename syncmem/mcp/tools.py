@@ -17,6 +17,7 @@ from pydantic import Field
 
 from syncmem.comparing import Difference
 from syncmem.errors import SyncmemError
+from syncmem.mcp.quoting import spoken
 from syncmem.mcp.shapes import Asked, Found, Held, State, Step, Written, plain
 from syncmem.memory import Memory
 from syncmem.model.value import NONE
@@ -120,13 +121,16 @@ class Tools:
         since: Annotated[Date, Field(description="if it was said since when it holds")] = None,
         changed_on: Annotated[Date, Field(description="if it was told as a change: its day")] = None,
         until: Annotated[Date, Field(description="if it holds for a time only: its last day")] = None,
+        quote: Annotated[str | None, Field(description="the words of the user that say it, exactly")] = None,
     ) -> Written:
         """Keep something that was learned about somebody. Say the same again when you hear it again.
 
         Nothing is overwritten: a newer value closes the older one at its date, and what the user stated stands against
-        what you infer. Do not keep wishes, examples, what others are quoted with, or your own words.
+        what you infer. With a quote that the user really said it counts as their word. Do not keep wishes, examples,
+        what others are quoted with, or your own words.
         """
         held = NONE if value is None else value
+        passage = None if quote is None else spoken(self._memory, quote, value)
         said = self._memory.remember(
             entity,
             predicate,
@@ -134,10 +138,10 @@ class Tools:
             since=since,
             changed_on=changed_on,
             until=until,
-            source=self._source,
-            trust=_TRUST,
+            source=passage or self._source,
+            trust=_TRUST if passage is None else "user",
         )
-        return Written.of(said)
+        return Written.of(said, as_their_word=passage is not None)
 
     def end(
         self,

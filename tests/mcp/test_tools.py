@@ -85,6 +85,38 @@ def test_a_model_overrules_nothing_that_the_user_stated(memory: Memory) -> None:
     assert [(each["value"], each["contested"]) for each in held] == [("Lisbon", True)]
 
 
+@pytest.mark.parametrize(
+    ("quote", "value", "theirs"),
+    [
+        ("I moved to Porto last week", "Porto", True),
+        ("moved to porto", "Porto", False),  # not word for word
+        ("I moved to Porto last week", "Faro", False),  # about something else
+        ("Porto", "Porto", False),  # too short to mean anything
+        ("You moved to Porto, I think", "Porto", False),  # the assistant's words
+        ("Bruno moved to Porto in May", "Porto", False),  # of a document
+    ],
+)
+def test_only_what_the_user_said_word_for_word_counts_as_their_word(
+    memory: Memory, quote: str, value: str, theirs: bool
+) -> None:
+    memory.remember("ana", "home_city", "Lisbon", source="user")
+    turn = memory.observe("By the way: I moved to Porto last week!", speaker="ana")
+    memory.observe("You moved to Porto, I think.", speaker="helper", source="assistant")
+    memory.observe("Bruno moved to Porto in May.", kind="document", at="2025-05-05")
+
+    async def say(client: Client) -> Any:
+        return await call(client, "remember", entity="ana", predicate="home_city", value=value, quote=quote)
+
+    written = talk(build(memory), say)
+    assert written["as_their_word"] == theirs
+    assert written["decision"] == ("UPDATE" if theirs else "CONTESTED")
+    held = memory.believe("ana", "home_city")
+    assert held is not None and held.value == ("Porto" if theirs else "Lisbon")
+    if theirs:
+        (entry,) = [each for each in memory.history("ana", "home_city") if each.value == "Porto"]
+        assert (entry.source.episode, entry.quote) == (turn.episode, quote)
+
+
 def test_only_the_user_answers_a_question(memory: Memory) -> None:
     memory.remember("ana", "home_city", "Lisbon", source="user")
     memory.remember("ana", "home_city", "Porto", trust="inference", source="model")
