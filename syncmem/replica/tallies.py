@@ -109,11 +109,11 @@ def _taken_back(row: Row, corrected: set[int]) -> str | None:
     flags = row[_FLAGS]
     if flags & UNDONE:
         return "undone"
-    if flags & WITHDRAWN:
-        return "withdrawn"
     if flags & RETRACTED:
         return "corrected" if row[_POSITION] in corrected else "retracted"
-    return "denied" if flags & DENIED else None
+    if flags & DENIED:
+        return "denied"
+    return "withdrawn" if flags & WITHDRAWN else None
 
 
 def _equals(replica: Replica, slot: int, value: bytes, believed: set[bytes]) -> bool:
