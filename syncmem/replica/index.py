@@ -131,20 +131,24 @@ class Index:
 
     def _adjust(self, slot: int, counts: Counter[Said]) -> None:
         """Count the current rectangles of a slot's values."""
-        turned = 0
+        turned, names = 0, None
         for said, count in counts.items():
             if count:
                 row = self._db.execute(_FIND, (slot, digest(*said))).fetchone()
-                turned += self._add(slot, said, count) if row is None else self._count(*row, live=row[1] + count)
+                if row is None:
+                    names = names or self._names(slot)
+                    turned += self._add(slot, said, count, names)
+                else:
+                    turned += self._count(*row, live=row[1] + count)
         if turned:
-            self._count_shelf(slot, turned)
+            self._count_shelf(slot, turned, names)
 
     def _index(self, slot: int) -> None:
         """Make the documents of a slot what its rectangles say."""
         sql = f"SELECT lane, value, sum(known_to = {FOREVER}) FROM beliefs WHERE slot = ? GROUP BY lane, value"
         wanted = {digest(lane, value): (lane, value, live) for lane, value, live in self._db.execute(sql, (slot,))}
         sql = "SELECT digest, id, live, terms FROM documents WHERE slot = ?"
-        turned = 0
+        turned, names = 0, self._names(slot)
         for known, number, live, found in self._db.execute(sql, (slot,)).fetchall():
             if known in wanted:
                 turned += self._count(number, live, found, live=wanted.pop(known)[2])
@@ -154,16 +158,15 @@ class Index:
                 self._db.execute("DELETE FROM vectors WHERE document = ?", (number,))
                 self._db.execute("DELETE FROM documents WHERE id = ?", (number,))
         for lane, value, live in wanted.values():
-            turned += self._add(slot, (lane, value), live)
-        self._count_shelf(slot, turned)
+            turned += self._add(slot, (lane, value), live, names)
+        self._count_shelf(slot, turned, names)
 
     # -- entries ------------------------------------------------------------------------------------
 
-    def _add(self, slot: int, said: Said, live: int) -> int:
+    def _add(self, slot: int, said: Said, live: int, names: Slot | None) -> int:
         """A new document; by how much it changes the number of the slot's live ones."""
         assert live >= 0, "a rectangle was closed that the index did not know"
         lane, value = said
-        names = self._names(slot)
         found = " ".join([*value_terms(value), *(mark[0] + mark for mark in _marks(names))])
         row = (slot, lane, digest(lane, value), live, value, found)
         sql = "INSERT INTO documents (slot, lane, digest, live, value, terms) VALUES (?, ?, ?, ?, ?, ?)"
@@ -178,23 +181,22 @@ class Index:
         self._move(number * 2, before, live, found)
         return (live > 0) - (before > 0)
 
-    def _count_shelf(self, slot: int, turned: int) -> None:
+    def _count_shelf(self, slot: int, turned: int, names: Slot | None) -> None:
         """A slot has more or fewer live documents, or perhaps no document at all."""
         row = self._db.execute("SELECT live, terms FROM shelves WHERE slot = ?", (slot,)).fetchone()
-        if row is None:
-            names = self._names(slot)
-            if names is not None and self._db.execute(_ANY, (slot,)).fetchone() is not None:
-                found = " ".join([*(f"@{term}" for term in terms(names.entity)), *_marks(names)])
-                self._db.execute("INSERT INTO shelves VALUES (?, ?, ?)", (slot, turned, found))
-                self._put(slot * 2 + 1, turned, found)
-            return
-        before, found = row
-        if self._db.execute(_ANY, (slot,)).fetchone() is None:
-            self._take_out(slot * 2 + 1, before, found)
-            self._db.execute("DELETE FROM shelves WHERE slot = ?", (slot,))
-        else:
-            self._db.execute("UPDATE shelves SET live = ? WHERE slot = ?", (before + turned, slot))
-            self._move(slot * 2 + 1, before, before + turned, found)
+        before, found = (0, None) if row is None else row
+        live = before + turned
+        if not live and self._db.execute(_ANY, (slot,)).fetchone() is None:
+            if found is not None:
+                self._take_out(slot * 2 + 1, before, found)
+                self._db.execute("DELETE FROM shelves WHERE slot = ?", (slot,))
+        elif found is not None:
+            self._db.execute("UPDATE shelves SET live = ? WHERE slot = ?", (live, slot))
+            self._move(slot * 2 + 1, before, live, found)
+        elif names is not None:
+            found = " ".join([*(f"@{term}" for term in terms(names.entity)), *_marks(names)])
+            self._db.execute("INSERT INTO shelves VALUES (?, ?, ?)", (slot, live, found))
+            self._put(slot * 2 + 1, live, found)
 
     def _move(self, entry: int, before: int, live: int, found: str) -> None:
         if (before > 0) != (live > 0):
