@@ -18,7 +18,7 @@ from syncmem.statements import When
 
 if TYPE_CHECKING:
     from syncmem.recall.answering import Answering, Wish
-    from syncmem.recall.asked import Axes
+    from syncmem.recall.asked import Axes, Question
     from syncmem.recall.context import Counter
     from syncmem.recall.embedding import Embedder
     from syncmem.recall.finding import Likeness
@@ -81,15 +81,13 @@ class Recalling(Asking):
         ...     found.hits[0].belief.value, found.hits[0].why
         ('Lisbon', ('slot', 'text'))
         """
-        from syncmem.recall.asked import Question
-
-        asked = Question(statements.text("question", question, QUESTION_BYTES_MAX))
+        text = statements.text("question", question, QUESTION_BYTES_MAX)
         wish = self._wish(k, token_budget, count, log, dated=valid_at is not None)
         self._index_texts()
-        likeness = self._likeness(asked.text)
+        likeness = self._likeness(text)
         with self._seeing():
             axes = self._axes(valid_at, known_at, zone, scope, entity, predicates, min_trust, include_history)
-            recalled = self._answering.answer(asked, axes, wish, likeness(), self._notes())
+            recalled = self._answering.answer(self._question(text, axes), axes, wish, likeness(), self._notes())
         return self._noted(recalled, axes, wish)
 
     def briefing(
@@ -123,6 +121,7 @@ class Recalling(Asking):
 
         Nothing is ranked: they come in the order of their names and times.
         """
+        from syncmem.recall.asked import meant_by
         from syncmem.recall.searching import rows_with
 
         words = terms(statements.text("text", text, QUESTION_BYTES_MAX))
@@ -130,6 +129,8 @@ class Recalling(Asking):
             raise InvalidInput("the text has no word to look for; pass a word")
         self._index_texts()
         with self._seeing():
+            for name, meant in meant_by(words, self._replica.aliases.elsewhere(scope)).items():
+                words = list(dict.fromkeys([*(word for word in words if word not in terms(name)), *meant]))
             rows = islice(rows_with(self._replica, self._reading, words, scope), limit)
             return [self._telling.belief(slot, rectangle) for slot, rectangle in rows]
 
@@ -139,7 +140,6 @@ class Recalling(Asking):
         Raises:
             NotFound: this device's read log knows of no such recall.
         """
-        from syncmem.recall.asked import Question
         from syncmem.recall.saying import Saying, again
 
         if not isinstance(about, str):
@@ -158,7 +158,7 @@ class Recalling(Asking):
         with self._seeing():
             if entry.asked["briefing"]:
                 return saying.said(entry, self._answering.brief(axes, wish), instant)
-            answer = self._answering.answer(Question(entry.question), axes, wish, likeness(), ())
+            answer = self._answering.answer(self._question(entry.question, axes), axes, wish, likeness(), ())
             return saying.said(entry, answer, instant)
 
     def index(self, *, progress: Callable[[int, int], None] | None = None) -> None:
@@ -274,15 +274,26 @@ class Recalling(Asking):
 
         if isinstance(predicates, str):
             raise InvalidInput(f"predicates is a list of names; pass [{predicates!r}]")
+        n = None if known_at is None else self._transaction(known_at, zone)
+        where = VAULT if scope is None else statements.name("scope", scope)
+        name = None if entity is None else statements.name("entity", entity)
+        named = None if predicates is None else [statements.name("predicate", each) for each in predicates]
         return Axes(
             instant=self._now() if valid_at is None else self._moment(valid_at, zone),
-            n=None if known_at is None else self._transaction(known_at, zone),
-            scope=None if scope is None else statements.name("scope", scope),
-            entity=None if entity is None else statements.name("entity", entity),
-            predicates=None if predicates is None else frozenset(statements.name("predicate", p) for p in predicates),
+            n=n,
+            scope=None if scope is None else where,
+            entity=None if name is None else self._replica.aliases.standing(where, name, n),
+            predicates=None if named is None else frozenset(m for p in named for m in (p, *self._meant(where, p))),
             trust_min=0 if min_trust is None else statements.trust_of(min_trust),
             history=history,
         )
+
+    def _question(self, text: str, axes: Axes) -> Question:
+        """A question as it is asked there, where some may be called by other names."""
+        from syncmem.recall.asked import Question, meant_by
+
+        meant = meant_by(Question(text).terms, self._replica.aliases.elsewhere(axes.scope, axes.n))
+        return Question(text, tuple(term for each in meant.values() for term in each))
 
     def _wish(
         self,

@@ -1,7 +1,11 @@
-"""What is asked: a question as terms, and the axes and limits within which it is to be answered."""
+"""What is asked: a question as terms, and the axes and limits within which it is to be answered.
+
+Rule: who is called by a name that stands under another one is meant by both.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from syncmem.model.words import STOPS, terms
@@ -9,16 +13,29 @@ from syncmem.model.words import STOPS, terms
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question; ``content``: its terms without the words that only say how it is asked (all, if it has no other)."""
+    """A question.
+
+    Attributes:
+        also: terms that it means beside its own, see :func:`meant_by`.
+        content: its terms without the words that only say how it is asked (all, if it has no other).
+    """
 
     text: str
+    also: tuple[str, ...] = ()
     terms: tuple[str, ...] = field(init=False)
     content: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        found = tuple(terms(self.text))
+        found = tuple(dict.fromkeys([*terms(self.text), *self.also]))
         object.__setattr__(self, "terms", found)
         object.__setattr__(self, "content", tuple(term for term in found if term not in STOPS) or found)
+
+
+def meant_by(words: Iterable[str], elsewhere: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """The names in some terms that stand under others (``elsewhere``), each with the terms of where it stands."""
+    said = set(words)
+    called = {name: terms(name) for name in elsewhere}
+    return {name: tuple(terms(elsewhere[name])) for name, held in called.items() if held and said.issuperset(held)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,13 @@ class Aliases:
         name = self.standing(scope, entity, n)
         return sorted({name, *(e for e in self.lodgers(scope, name) if self.standing(scope, e, n) == name)})
 
+    def elsewhere(self, scope: str | None, n: int | None = None) -> dict[str, str]:
+        """The names that stand under others in a scope (None: in the vault), each with where it stands."""
+        where = VAULT if scope is None else scope
+        names = {name for place, name in self._spans if place in (where, VAULT)}
+        found = {name: self.standing(where, name, n) for name in sorted(names)}
+        return {name: stands for name, stands in found.items() if stands != name}
+
     def lodgers(self, scope: str, name: str) -> set[str]:
         """The entities that stand, or ever stood, under a name."""
         return {name} | self._lodgers.get((scope, name), set()) | self._lodgers.get((VAULT, name), set())
