@@ -554,7 +554,7 @@ def observed(replica: Replica, history: History, n: int | None = None, entity: s
         "SELECT lane, valid_from, valid_to, value, trust, contested, source, claim FROM beliefs "
         "WHERE slot = ? AND known_from <= ? AND known_to > ? ORDER BY lane, valid_from"
     )
-    slots = Reading(replica).slots("vault", entity, PREDICATE, n)
+    slots = Reading(replica).names.slots("vault", entity, PREDICATE, n)
     found = [row for slot in slots for row in replica.db.execute(sql, (slot.id, then, then)).fetchall()]
     return without_covered(rows_by_lane(replica, history, [(row[0], Rectangle(*row[1:])) for row in found]))
 

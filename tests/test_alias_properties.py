@@ -135,9 +135,9 @@ def test_another_device_tells_from_notes_what_a_device_believed_of_any_name(hist
             n = Reading(there).transaction_at(time)
             visible, _ = Reading(here).held_by(there.identity.device, "vault", time)
             for entity in ENTITIES:
-                slots = Reading(there).slots("vault", entity, PREDICATE, n)
+                slots = Reading(there).names.slots("vault", entity, PREDICATE, n)
                 own = [row for slot in slots for row in Reading(there).timeline(slot, n)]
-                slots = Reading(here).slots("vault", entity, PREDICATE, visible)
+                slots = Reading(here).names.slots("vault", entity, PREDICATE, visible)
                 told = [row for slot in slots for row in Reading(here).folded(slot, visible)]
                 assert plainly(here, told) == plainly(there, own)
 

@@ -228,12 +228,14 @@ class _Sweep:
         begun = [Active(record) for record in group if record.role <= Role.TEMPORARY]
         if self.rays:
             self.rays = [ray for ray in self.rays if ray.strength[0] >= now]
-        for active in begun:
-            if active.record.flags & PLAIN:
-                self._absorb(active, begun)
+        plain = [active for active in begun if active.record.flags & PLAIN]
+        visits = [a.record for a in (*self.active, *begun) if a.record.role == Role.TEMPORARY] if plain else []
+        for active in plain:
+            self._absorb(active, visits)
         for active in begun:
             if not active.overlay:
                 self._cast(active)
+        self._outshine()
         if len(begun) < len(group):
             self._start_ends(now, group)
         for active in begun:
@@ -242,16 +244,16 @@ class _Sweep:
         if len(self.rays) > 1 or self.guards:
             self._forget(now)
 
-    def _absorb(self, active: Active, begun: list[Active]) -> None:
-        """A restatement during a temporary claim of its value supports that claim and goes with it."""
+    @staticmethod
+    def _absorb(active: Active, visits: list[Record]) -> None:
+        """A restatement during a temporary claim of its value (one of ``visits``) supports it and goes with it."""
         record = active.record
         stops = [
-            other.record.stop
-            for other in (*self.active, *begun)
-            if other.record.role == Role.TEMPORARY
-            and other.record.key == record.key
-            and other.record.trust >= record.trust
-            and other.record.start <= record.observed_at < other.record.stop
+            visit.stop
+            for visit in visits
+            if visit.key == record.key
+            and visit.trust >= record.trust
+            and visit.start <= record.observed_at < visit.stop
         ]
         if stops:
             active.absorb_into(max(stops))
@@ -299,13 +301,20 @@ class _Sweep:
 
     def _forget(self, now: int) -> None:
         """Drop rays and guards that can change nothing any more."""
-        rays = sorted((ray for ray in self.rays if ray.strength[0] >= now), key=lambda ray: ray.strength, reverse=True)
-        self.rays = []
-        for ray in rays:
-            if not self.rays or ray.trust > self.rays[-1].trust:
-                self.rays.append(ray)
+        self.rays = [ray for ray in self.rays if ray.strength[0] >= now]
+        self._outshine()
         guards = [guard for guard in self.guards if guard.observed_at >= now]
         self.guards = [g for g in guards if not any(_outdoes(other, g) for other in guards)]
+
+    def _outshine(self) -> None:
+        """Drop rays beside which a stronger one has as much trust: whatever they close, that one closes."""
+        if len(self.rays) < 2:
+            return
+        rays = sorted(self.rays, key=lambda ray: ray.strength, reverse=True)
+        self.rays = rays[:1]
+        for ray in rays:
+            if ray.trust > self.rays[-1].trust:
+                self.rays.append(ray)
 
     def _segment(self, now: int) -> Segment:
         covering = [active for active in self.active if not active.closed]
