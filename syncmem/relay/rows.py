@@ -24,6 +24,7 @@ from syncmem.wire.mailbox import Answer, BlobName, Drop, Exchange, Listed, Outco
 
 INLINE_BYTES: Final = 64 * 1024  # a blob that is larger becomes an object, where there are objects
 GRACE_SECONDS: Final = 24 * 3600  # after which an object that no row came to name is given up
+COLLECTED_MAX: Final = 1000
 _KEY_BYTES: Final = 16
 _MARK: Final = "mark"
 _GONE: Final = "the relay's object storage does not answer; sync again in a moment"
@@ -64,7 +65,8 @@ class RowStore(Store):
         except DiskFull as error:
             if not request.puts:
                 raise
-            self._remove_objects([*objects.values()])
+            with suppress(FileError):  # what cannot be noted now is collected later
+                self._remove_objects(self._abandon([*objects.values()]))
             taken = self._take(replace(request, puts=()), {})
             results = [PutResult(Outcome.OVER_QUOTA, str(error))] * len(request.puts)
             taken = replace(taken, answer=replace(taken.answer, results=results))
@@ -82,13 +84,14 @@ class RowStore(Store):
 
     def drop(self, request: Drop) -> list[bool]:
         """Forget blobs, if enough members have signed; which are gone (also if they were before)."""
-        gone, unneeded = self._forget(request)
-        self._remove_objects(unneeded)
+        gone = self._forget(request)
+        if any(gone):
+            self.collect()  # what could not be removed before goes, too
         return gone
 
     def collect(self, grace_seconds: float = GRACE_SECONDS) -> int:
         """Remove the objects that no row names: those that were given up, and those that no row came to name for so
-        long. How many went."""
+        long; at most ``COLLECTED_MAX`` at a time. How many went."""
         if self.objects is None:
             return 0
         unneeded = self._condemn(grace_seconds)
@@ -168,19 +171,24 @@ class RowStore(Store):
 
     @abstractmethod
     def _take(self, request: Exchange, objects: Mapping[BlobName, str]) -> Taken:
-        """Put in one transaction, and look; what is stored of ``objects`` is loose no more, the others condemned."""
+        """Put in one transaction, and look; what is stored of ``objects`` is loose no more, the others condemned, but
+        for those that are not loose: a row names them already, by a try whose commit was done and not heard of."""
 
     @abstractmethod
     def _find(self, mailbox: bytes, names: Sequence[BlobName]) -> Iterator[Content | None]:
         """Contents by name, in order; None: not there."""
 
     @abstractmethod
-    def _forget(self, request: Drop) -> tuple[list[bool], list[str]]:
-        """Drop in one transaction; which are gone, and the objects that are condemned by it."""
+    def _forget(self, request: Drop) -> list[bool]:
+        """Drop in one transaction, which condemns objects; which are gone."""
 
     @abstractmethod
     def _note(self, keys: Sequence[str]) -> None:
         """These objects are about to be written."""
+
+    @abstractmethod
+    def _abandon(self, keys: Sequence[str]) -> list[str]:
+        """Condemn those of the objects that are loose; which were."""
 
     @abstractmethod
     def _settle(self, keys: Sequence[str]) -> None:
@@ -188,7 +196,7 @@ class RowStore(Store):
 
     @abstractmethod
     def _condemn(self, grace_seconds: float) -> list[str]:
-        """Condemn the loose objects of that age; all that are condemned."""
+        """Condemn the loose objects of that age; what is condemned."""
 
     @abstractmethod
     def _loose(self) -> set[str]:

@@ -18,8 +18,9 @@ from syncmem.objects import Objects
 from syncmem.relay.file import StoreFile
 from syncmem.relay.limits import Limits
 from syncmem.relay.puts import Place, Room, places, stored
-from syncmem.relay.rows import Content, RowStore, Taken, join
+from syncmem.relay.rows import COLLECTED_MAX, Content, RowStore, Taken, join
 from syncmem.relay.stores import Position, Told
+from syncmem.relay.together import Together
 from syncmem.wire.mailbox import (
     EPOCH_BYTES,
     LISTED_MAX,
@@ -29,7 +30,6 @@ from syncmem.wire.mailbox import (
     Exchange,
     Listed,
     Outcome,
-    PutResult,
     fitting,
     may_drop,
 )
@@ -70,6 +70,7 @@ class SqliteStore(RowStore):
         self._clock = clock or SystemClock()
         self._file = StoreFile(Path(folder), _SCHEMA, bytes_max=self._limits.store_bytes_max)
         self._db = self._file.db
+        self._together: Together[Taken] = Together(self._file)
         self._told: Told = lambda mailbox, position: None
         try:
             self._join(objects)
@@ -103,33 +104,30 @@ class SqliteStore(RowStore):
     # -- writing ------------------------------------------------------------------------------------
 
     def _take(self, request: Exchange, objects: Mapping[BlobName, str]) -> Taken:
-        with self._file.held():
-            box, epoch, results, ends, unneeded = self._put_all(request, objects)
-            listed = self._behind(box, ends, request)
-            contents = self._contents(box, listed[:LISTED_MAX], request.inline_bytes_max)
-        if any(result.outcome == Outcome.STORED for result in results):
-            self._told(request.mailbox, (epoch, sum(ends.values())))
-        answer = Answer(epoch, results, ends, listed[:LISTED_MAX], len(listed) > LISTED_MAX)
-        return Taken(answer, contents, unneeded)
+        taken = self._together.do(lambda: self._answer(request, objects))
+        answer = taken.answer
+        if any(result.outcome == Outcome.STORED for result in answer.results):
+            self._told(request.mailbox, (answer.epoch, sum(answer.ends.values())))
+        return taken
 
-    def _put_all(
-        self, request: Exchange, objects: Mapping[BlobName, str]
-    ) -> tuple[int, bytes, list[PutResult], dict[bytes, int], list[str]]:
-        """The mailbox, its epoch, what became of each put, how far each stream goes, and the objects that nobody
-        needs."""
+    def _answer(self, request: Exchange, objects: Mapping[BlobName, str]) -> Taken:
+        """Put and look, within a transaction."""
         if request.puts:
             self._check_room(sum(len(put.blob) for put in request.puts))
-        with self._file.transaction():
-            box, epoch, size = self._mailbox(request.mailbox)
-            if request.drop_key is not None:
-                self._db.execute("INSERT OR IGNORE INTO drop_keys VALUES (?, ?)", (box, request.drop_key))
-            ends = dict(self._db.execute("SELECT stream, last FROM streams WHERE mailbox = ?", (box,)).fetchall())
-            room = Room(self._taken(box, request), dict(ends), size)
-            results = [room.put(put, self._limits) for put in request.puts]
-            blobs = stored(request.puts, results)
-            self._insert(box, blobs, objects)
-            self._update(box, room, ends)
-            return box, epoch, results, room.ends, self._part(blobs, objects)
+        box, epoch, size = self._mailbox(request.mailbox)
+        if request.drop_key is not None:
+            self._db.execute("INSERT OR IGNORE INTO drop_keys VALUES (?, ?)", (box, request.drop_key))
+        ends = dict(self._db.execute("SELECT stream, last FROM streams WHERE mailbox = ?", (box,)).fetchall())
+        room = Room(self._taken(box, request), dict(ends), size)
+        results = [room.put(put, self._limits) for put in request.puts]
+        blobs = stored(request.puts, results)
+        self._insert(box, blobs, objects)
+        self._update(box, room, ends)
+        unneeded = self._part(blobs, objects)
+        listed = self._behind(box, room.ends, request)
+        contents = self._contents(box, listed[:LISTED_MAX], request.inline_bytes_max)
+        answer = Answer(epoch, results, room.ends, listed[:LISTED_MAX], len(listed) > LISTED_MAX)
+        return Taken(answer, contents, unneeded)
 
     def _check_room(self, size: int) -> None:
         if self._file.free_bytes < self._limits.free_bytes_min + size:
@@ -165,23 +163,21 @@ class SqliteStore(RowStore):
             sql = "DELETE FROM loose WHERE object = ? AND NOT condemned"
             if not self._db.execute(sql, (objects[name],)).rowcount:
                 raise Busy("a blob took too long on its way; sync again in a moment")
-        unneeded = [object for name, object in objects.items() if name not in blobs]
-        self._mark(unneeded)
-        return unneeded
+        return self._give_up([object for name, object in objects.items() if name not in blobs])
 
-    def _forget(self, request: Drop) -> tuple[list[bool], list[str]]:
+    def _forget(self, request: Drop) -> list[bool]:
         with self._file.held():
             row = self._db.execute("SELECT no FROM mailboxes WHERE id = ?", (request.mailbox,)).fetchone()
             box = row[0] if row else 0
             keys = {r[0] for r in self._db.execute("SELECT key FROM drop_keys WHERE mailbox = ?", (box,)).fetchall()}
             if not may_drop(request, keys):
-                return [False for _ in request.names], []
+                return [False for _ in request.names]
             unneeded: list[str] = []
             with self._file.transaction():
                 gone = [self._forget_one(box, name, unneeded) for name in request.names]
                 self._mark(unneeded)
             self._file.empty_journal()
-            return gone, unneeded
+            return gone
 
     def _forget_one(self, box: int, name: BlobName, unneeded: list[str]) -> bool:
         sql = "SELECT id, size, object FROM blobs WHERE mailbox = ? AND stream = ? AND counter = ? AND digest = ?"
@@ -213,6 +209,14 @@ class SqliteStore(RowStore):
         sql = "INSERT INTO loose (object, since, condemned) VALUES (?, 0, 1) ON CONFLICT DO UPDATE SET condemned = 1"
         self._db.executemany(sql, [(key,) for key in keys])
 
+    def _give_up(self, keys: Sequence[str]) -> list[str]:
+        sql = "UPDATE loose SET condemned = 1 WHERE object = ?"
+        return [key for key in keys if self._db.execute(sql, (key,)).rowcount]
+
+    def _abandon(self, keys: Sequence[str]) -> list[str]:
+        with self._file.held(), self._file.transaction():
+            return self._give_up(keys)
+
     def _settle(self, keys: Sequence[str]) -> None:
         with self._file.held(), self._file.transaction():
             self._db.executemany("DELETE FROM loose WHERE object = ? AND condemned", [(key,) for key in keys])
@@ -221,7 +225,8 @@ class SqliteStore(RowStore):
         before = self._clock.now() - int(grace_seconds * 1_000_000)
         with self._file.held(), self._file.transaction():
             self._db.execute("UPDATE loose SET condemned = 1 WHERE since <= ?", (before,))
-            return [row[0] for row in self._db.execute("SELECT object FROM loose WHERE condemned").fetchall()]
+            sql = "SELECT object FROM loose WHERE condemned LIMIT ?"
+            return [row[0] for row in self._db.execute(sql, (COLLECTED_MAX,)).fetchall()]
 
     def _loose(self) -> set[str]:
         with self._file.held():

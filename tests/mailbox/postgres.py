@@ -47,7 +47,9 @@ class Cluster:
         if found is None:
             pytest.skip(INSTALL)
         self._programs = found
-        self._as = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"] if os.geteuid() == 0 else []
+        self._as = ["setpriv"]
+        if os.geteuid() == 0:
+            self._as += [f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
         self.folder = Path(tempfile.mkdtemp(prefix="syncmem-postgres-"))
         if self._as:
             shutil.chown(self.folder, USER, USER)
@@ -59,23 +61,33 @@ class Cluster:
         self.start()
 
     def start(self) -> None:
-        options = f"-p {self.port} -k {self.folder} -h 127.0.0.1 -c max_connections=200 -c shared_buffers=32MB"
-        self._run("pg_ctl", "-D", str(self._data), "-w", "-l", str(self.folder / "log"), "-o", options, "start")
+        """A child of this process, that ends with it however that ends."""
+        options = ("-k", self.folder, "-h", "127.0.0.1", "-c", "max_connections=200", "-c", "shared_buffers=32MB")
+        command: list[Any] = [*self._as, "--pdeathsig=QUIT", self._programs / "postgres", "-D", self._data]
+        with (self.folder / "log").open("ab") as log:
+            self._server = subprocess.Popen(
+                [*command, "-p", str(self.port), *options], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log,
+                stderr=log, env=os.environ | {"LC_ALL": "C"},
+            )  # fmt: skip
+        until = time.monotonic() + SECONDS_MAX
+        while self._code("pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port))[0]:
+            assert self._server.poll() is None and time.monotonic() < until, (self.folder / "log").read_text()
+            time.sleep(0.02)
 
     def stop(self, how: str = "fast") -> None:
         self._run("pg_ctl", "-D", str(self._data), "-w", "-m", how, "stop")
+        self._server.wait(SECONDS_MAX)
 
     def kill(self) -> None:
         """As a loss of power takes it: no process of it gets to do anything more."""
-        server = int((self._data / "postmaster.pid").read_text().split()[0])
+        server = self._server.pid
         os.kill(server, signal.SIGSTOP)  # it makes no more children
-        processes = [*map(int, Path(f"/proc/{server}/task/{server}/children").read_text().split()), server]
-        for process in processes:
+        children = [*map(int, Path(f"/proc/{server}/task/{server}/children").read_text().split())]
+        for process in (*children, server):
             os.kill(process, signal.SIGKILL)
-        while not all(map(_is_dead, processes)):
+        self._server.wait(SECONDS_MAX)
+        while not all(map(_is_dead, children)):
             time.sleep(0.01)
-        for lock in (self._data / "postmaster.pid", self.folder / f".s.PGSQL.{self.port}.lock"):
-            lock.unlink(missing_ok=True)  # the processes may stay in the system's table, dead
 
     def database(self) -> str:
         """The address of an empty place for tables: a schema, because a database takes long to be made."""
@@ -95,16 +107,17 @@ class Cluster:
         shutil.rmtree(self.folder)
 
     def _run(self, program: str, *arguments: str) -> str:
-        command: list[Any] = [*self._as, self._programs / program, *arguments]
-        with (self.folder / "out").open("w+") as said:  # a pipe would stay open in the server that pg_ctl starts
-            done = subprocess.run(
-                command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT,
-                timeout=SECONDS_MAX, check=False, env=os.environ | {"LC_ALL": "C"},
-            )  # fmt: skip
-            said.seek(0)
-            text = said.read()
-        assert done.returncode == 0, f"{program}: {text}"
+        code, text = self._code(program, *arguments)
+        assert code == 0, f"{program}: {text}"
         return text
+
+    def _code(self, program: str, *arguments: str) -> tuple[int, str]:
+        command: list[Any] = [*self._as, self._programs / program, *arguments]
+        done = subprocess.run(
+            command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            timeout=SECONDS_MAX, check=False, env=os.environ | {"LC_ALL": "C"}, text=True,
+        )  # fmt: skip
+        return done.returncode, done.stdout
 
 
 def free_port() -> int:

@@ -5,17 +5,17 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from syncmem import labels
 from syncmem.environment import SystemClock
-from syncmem.errors import Busy, FileError
+from syncmem.errors import Busy, DiskFull, FileError
 from syncmem.objects import NotReached, Objects
 from syncmem.relay.opening import open_store
-from syncmem.relay.rows import RowStore
+from syncmem.relay.rows import RowStore, Taken
 from syncmem.seal.envelope import EpochKey
 from syncmem.seal.keys import public_key, sign
 from syncmem.wire.mailbox import Answer, BlobName, Drop, Exchange, Outcome, Put, digest, dropping
@@ -122,15 +122,19 @@ def test_a_put_whose_object_fails_is_not_acknowledged_and_what_it_left_is_collec
     assert list(store.get(key.write_key, [NAME])) == [(NAME, LARGE)]
 
 
+@pytest.mark.parametrize("removed", [False, True])
 def test_an_object_that_was_collected_while_it_was_put_is_never_named_by_a_row(
-    store: RowStore, key: EpochKey, monkeypatch: pytest.MonkeyPatch
+    store: RowStore, key: EpochKey, monkeypatch: pytest.MonkeyPatch, removed: bool
 ) -> None:
-    """Whatever the clocks say: the put that was too late is asked again."""
+    """Whatever the clocks say, and whether it is gone already or will be: the put that was too late is asked again."""
     take = store._take
 
     def late(*arguments: object) -> object:
         monkeypatch.undo()
-        assert store.collect(0) == 1
+        with monkeypatch.context() as patch:
+            if not removed:
+                breaking(store, patch, "remove", done=False)
+            assert store.collect(0) == 1
         return take(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(store, "_take", late)
@@ -138,6 +142,7 @@ def test_an_object_that_was_collected_while_it_was_put_is_never_named_by_a_row(
         ask(store, key, Put(ONE, 1, LARGE))
     assert ask(store, key).ends == {}
     assert ask(store, key, Put(ONE, 1, LARGE)).results[0].outcome == Outcome.STORED
+    assert store.collect(0) == 1 - removed
     assert [entry.blob for entry in ask(store, key).listed] == [LARGE]
     assert store.collect(0) == 0
 
@@ -152,8 +157,9 @@ def test_a_drop_whose_object_stays_is_done_all_the_same_and_the_object_is_collec
         assert drop(store, key, NAME)
         assert list(store.get(key.write_key, [NAME])) == [(NAME, None)]
     assert len(keys(store)) == 1 - done
-    assert store.collect() == 1
+    assert drop(store, key, NAME)  # asked again, or whatever is dropped next
     assert keys(store) == []
+    assert store.collect() == 0
 
 
 def test_while_object_storage_is_away_names_are_listed_and_small_blobs_served(
@@ -239,3 +245,32 @@ def test_what_is_put_while_rows_and_objects_are_compared_stays(
     monkeypatch.setattr(store, "_take", compared_between)
     assert ask(store, key, Put(ONE, 1, LARGE)).results[0].outcome == Outcome.STORED
     assert [entry.blob for entry in ask(store, key).listed] == [LARGE, LARGE + b"2"]
+
+
+def test_a_try_whose_commit_was_not_heard_of_keeps_its_object_when_it_is_made_again(
+    store: RowStore, key: EpochKey
+) -> None:
+    """The connection was lost just then: the same question, with the object that was written for it, comes again."""
+    request = Exchange(key.write_key, [Put(ONE, 1, LARGE)], {}, 0)
+    objects = store.write_objects(key.mailbox, {NAME: LARGE})
+    assert store._take(request, objects).answer.results[0].outcome == Outcome.STORED
+    again = store._take(request, objects)
+    assert (again.answer.results[0].outcome, [*again.unneeded]) == (Outcome.KNOWN, [])
+    assert store.collect(0) == 0
+    assert list(store.get(key.write_key, [NAME])) == [(NAME, LARGE)]
+
+
+def test_where_there_is_no_room_the_object_of_a_put_goes_too(
+    store: RowStore, key: EpochKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take = store._take
+
+    def full(request: Exchange, objects: Mapping[BlobName, str]) -> Taken:
+        if request.puts:
+            raise DiskFull("the relay has no room left; sync again later, or tell its operator")
+        return take(request, objects)
+
+    monkeypatch.setattr(store, "_take", full)
+    assert ask(store, key, Put(ONE, 1, LARGE)).results[0].outcome == Outcome.OVER_QUOTA
+    assert keys(store) == []
+    assert store.collect(0) == 0
