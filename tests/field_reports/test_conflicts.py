@@ -216,7 +216,7 @@ with Memory(":memory:", zone="UTC") as memory:
     said = [memory.remember("ana", "city", v, changed_on=y) for v, y in (("A", "2020"), ("B", "2021"), ("C", "2019"))]
     said += [memory.remember("ana", "city", "D", trust="inference"), memory.deny("ana", "city", "B")]
 print(*(receipt.decision for receipt in said))
-print(*({"torch", "onnxruntime", "transformers", "openai", "anthropic", "wordllama", "numpy"} & {*sys.modules}))
+print(*({"torch", "onnxruntime", "transformers", "openai", "anthropic", "wordllama"} & {*sys.modules}))
 """
 
 
