@@ -54,6 +54,7 @@ class Http:
         answer_seconds: float = ANSWER_SECONDS,
     ) -> None:
         self.address = address
+        self.push = address
         self._environment = environment or Environment()
         self._answer_seconds = answer_seconds
         self._http = _library()

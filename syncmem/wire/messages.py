@@ -23,6 +23,7 @@ from syncmem.wire.mailbox import (
     EPOCH_BYTES,
     KEY_BYTES,
     LISTED_MAX,
+    POSITION_MAX,
     PUTS_MAX,
     STREAM_BYTES,
     STREAMS_MAX,
@@ -32,8 +33,10 @@ from syncmem.wire.mailbox import (
     Exchange,
     Listed,
     Outcome,
+    Position,
     Put,
     PutResult,
+    Watch,
 )
 
 CONTENT_TYPE: Final = "application/vnd.syncmem"  # of requests and answers over HTTP
@@ -142,6 +145,31 @@ def read_dropped(data: bytes) -> list[bool]:
     return list(dropped)
 
 
+def watch_bytes(request: Watch, write_seed: bytes) -> bytes:
+    """A signed request to be told when a mailbox moves."""
+    return _signed(_with_blobs([_VERSION, request.key, _position_row(request.since)], []), write_seed)
+
+
+def read_watch(data: bytes) -> Watch:
+    """The request of bytes. Raises as :func:`read_exchange`."""
+    body, signature = _split_signature(data)
+    key, since = _fields(_head_alone(body), 2)
+    _check(_is_key(key))
+    _check_signature(key, body, signature)
+    return Watch(key, _position(since))
+
+
+def moved_bytes(position: Position | None) -> bytes:
+    """Where a mailbox is, as the answer to one who watches; None: there is none yet."""
+    return _with_blobs([_VERSION, _position_row(position)], [])
+
+
+def read_moved(data: bytes) -> Position | None:
+    """The answer of bytes. Raises as :func:`read_answer`."""
+    (position,) = _fields(_head_alone(data), 1)
+    return _position(position)
+
+
 # -- pieces ---------------------------------------------------------------------------------------------
 
 
@@ -223,6 +251,17 @@ def _pairs(items: object) -> dict[bytes, int]:
     made: dict[bytes, int] = dict(map(tuple, rows))
     _check(list(made) == sorted(made) and len(made) == len(rows))
     return made
+
+
+def _position_row(position: Position | None) -> list[Any] | None:
+    return None if position is None else list(position)
+
+
+def _position(row: object) -> Position | None:
+    if row is None:
+        return None
+    (pair,) = _rows([row], 1, _is_epoch, lambda value: type(value) is int and 0 <= value <= POSITION_MAX)
+    return Position(*pair)
 
 
 def _names(items: object) -> list[BlobName]:
