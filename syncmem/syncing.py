@@ -16,7 +16,7 @@ from syncmem.replica.rectangles import Change
 
 if TYPE_CHECKING:
     from syncmem.standing import ErasureStatus, SlotChange, Status, SyncReport
-    from syncmem.sync.syncer import Synced
+    from syncmem.sync.session import Synced
 
 
 class Syncing(Joining):
@@ -78,15 +78,16 @@ class Syncing(Joining):
             Revoked: this device was removed from the vault. Wiped: and told to delete its memory, which it did.
             Busy: another process of this device is syncing.
         """
+        return self._report(self._synced(mailboxes))
+
+    def _synced(self, mailboxes: Sequence[str]) -> list[Synced]:
         try:
             with self._sync_lock():
-                results = self._syncer.sync(mailboxes or None)
+                return self._syncer.sync(mailboxes or None)
         except Revoked as error:
             if not self._syncer.told_to_wipe():
                 raise
             raise self._wiped() from error
-        with self._looking():
-            return self._report(results)
 
     def _wiped(self) -> Wiped:
         """Delete this memory, its keys and its backups beside it; what to say of that."""
@@ -133,6 +134,10 @@ class Syncing(Joining):
             raise Busy("another process of this device is syncing; its result serves this one too") from error
 
     def _report(self, results: Sequence[Synced]) -> SyncReport:
+        with self._looking():
+            return self._reported(results)
+
+    def _reported(self, results: Sequence[Synced]) -> SyncReport:
         from syncmem.standing import MailboxSync, SyncReport
 
         parts = tuple(

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from syncmem.environment import Clock
 
-_PATHS: Final = ("/v1/exchange", "/v1/get", "/v1/drop", "/healthz")
+_PATHS: Final = ("/v1/exchange", "/v1/get", "/v1/drop", "/v1/watch", "/healthz")
 
 
 def logged(app: ASGIApp, tell: Callable[[str], None], clock: Clock) -> ASGIApp:

@@ -1,4 +1,4 @@
-"""The relay over HTTP: three questions and a sign of life.
+"""The relay over HTTP: four questions and a sign of life.
 
 Rules: requests prove themselves by the mailbox's key, there are no accounts; nothing that identifies
 anybody is logged; one request that is refused says nothing about the others; every refusal says why in words
@@ -21,16 +21,20 @@ from starlette.routing import Route
 from syncmem.errors import Busy, DiskFull, FileError, NotCanonical, PeerError
 from syncmem.relay.bodies import RETRY_SECONDS, Bodies, Refused
 from syncmem.relay.limits import Limits
+from syncmem.relay.pushing import STREAM_TYPE, Listener, Listeners, Stream
 from syncmem.relay.store import SqliteStore
+from syncmem.wire.mailbox import Exchange, Outcome, Position
 from syncmem.wire.messages import (
     CONTENT_TYPE,
     LENGTH_BYTES,
     NOT_THERE,
     answer_bytes,
     dropped_bytes,
+    moved_bytes,
     read_drop,
     read_exchange,
     read_get,
+    read_watch,
 )
 
 Asked = TypeVar("Asked")
@@ -38,7 +42,7 @@ FULL_RETRY_SECONDS: Final = 600  # a disk is not emptied sooner
 _log = logging.getLogger("syncmem.relay")
 
 
-def relay(store: SqliteStore, limits: Limits) -> Starlette:
+def relay(store: SqliteStore, limits: Limits, listeners: Listeners) -> Starlette:
     """The application over a store."""
     bodies = Bodies(limits)
 
@@ -47,7 +51,18 @@ def relay(store: SqliteStore, limits: Limits) -> Starlette:
             return Response(await run_in_threadpool(lambda: answer(read(body))), media_type=CONTENT_TYPE)
 
     async def exchange(request: Request) -> Response:
-        return await answered(request, read_exchange, lambda asked: answer_bytes(store.exchange(asked)))
+        moved: list[tuple[bytes, Position]] = []
+
+        def kept(asked: Exchange) -> bytes:
+            answer = store.exchange(asked)
+            if any(result.outcome == Outcome.STORED for result in answer.results):
+                moved.append((asked.mailbox, answer.position))
+            return answer_bytes(answer)
+
+        response = await answered(request, read_exchange, kept)
+        for mailbox, position in moved:
+            listeners.moved(mailbox, position)
+        return response
 
     async def drop(request: Request) -> Response:
         return await answered(request, read_drop, lambda asked: dropped_bytes(store.drop(asked)))
@@ -59,6 +74,22 @@ def relay(store: SqliteStore, limits: Limits) -> Starlette:
         first = await run_in_threadpool(next, pieces, b"")  # where the store fails, it mostly does so at once
         return StreamingResponse(_streamed(chain([first], pieces)), media_type=CONTENT_TYPE)
 
+    async def watch(request: Request) -> Response:
+        async with bodies.read(request) as body:
+            asked = await run_in_threadpool(read_watch, body)
+        since = Position.parse(request.headers.get("last-event-id", "")) or asked.since
+        listener = listeners.add(asked.mailbox, address_of(request))  # first: what comes between is not missed
+        try:
+            position = await run_in_threadpool(store.position, asked.mailbox)
+            if position is not None and position != since:
+                listener.tell(position)
+            if STREAM_TYPE in request.headers.get("accept", ""):
+                return Stream(listener, limits.beat_seconds)
+            return await _once(listener, position, limits.beat_seconds)
+        except BaseException:
+            listener.close()
+            raise
+
     async def health(request: Request) -> Response:
         store.check()
         return PlainTextResponse("ok\n")
@@ -68,6 +99,7 @@ def relay(store: SqliteStore, limits: Limits) -> Starlette:
             Route("/v1/exchange", exchange, methods=["POST"]),
             Route("/v1/get", get, methods=["POST"]),
             Route("/v1/drop", drop, methods=["POST"]),
+            Route("/v1/watch", watch, methods=["POST"]),
             Route("/healthz", health, methods=["GET"]),
         ],
         exception_handlers={
@@ -78,6 +110,21 @@ def relay(store: SqliteStore, limits: Limits) -> Starlette:
             Exception: _failed,
         },
     )
+
+
+async def _once(listener: Listener, position: Position | None, seconds: float) -> Response:
+    """A long poll: answered when there is news, and after some time in any case."""
+    try:
+        news = await listener.news(seconds)
+    finally:
+        listener.close()
+    return Response(moved_bytes(news or position), media_type=CONTENT_TYPE)
+
+
+def address_of(request: Request) -> str:
+    """Where a request comes from, as far as it is counted: not of what runs on this machine, proxies among it."""
+    host = request.client.host if request.client else ""
+    return "" if host in ("127.0.0.1", "::1", "testclient") else host
 
 
 async def _streamed(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:

@@ -22,6 +22,10 @@ class Limits:
         mailbox_bytes_max: of the blobs of one mailbox: tens of millions of claims.
         store_bytes_max: of the store's file; None: as much as the disk has.
         free_bytes_min: left free on the disk, because forgetting needs room for its journal.
+        streams_max: open at once, of all who listen to a mailbox, beside ``connections_max``; some 20 KiB each.
+        mailbox_streams_max: of one mailbox: every device of a vault, and once more while they come again.
+        address_streams_max: of one address: the devices of a house.
+        beat_seconds: after which a stream shows a sign of life, and a long poll is answered; below what proxies bear.
     """
 
     connections_max: int = 256
@@ -32,6 +36,10 @@ class Limits:
     mailbox_bytes_max: int = 4096 * MIB
     store_bytes_max: int | None = None
     free_bytes_min: int = 64 * MIB
+    streams_max: int = 4096
+    mailbox_streams_max: int = 100
+    address_streams_max: int = 256
+    beat_seconds: float = 25.0
 
     def seconds_for(self, size: int) -> float:
         """How long ``size`` bytes may take on their way."""

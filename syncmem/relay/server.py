@@ -18,6 +18,7 @@ from syncmem.relay.access import logged
 from syncmem.relay.app import relay
 from syncmem.relay.limits import Limits
 from syncmem.relay.pacing import paced
+from syncmem.relay.pushing import Listeners
 from syncmem.relay.store import SqliteStore
 
 
@@ -60,21 +61,33 @@ def server(
     access: Callable[[str], None] | None = None,
 ) -> uvicorn.Server:
     """The server over a store, which stays the caller's to close."""
-    app = relay(store, limits)
+    listeners = Listeners(limits)
+    app = relay(store, limits, listeners)
     config = uvicorn.Config(
         app if access is None else logged(app, access, Environment().clock),
-        http=paced(limits),
+        http=paced(limits, listeners),
         ws="none",
         log_level="warning",
         access_log=False,  # it shows addresses
         server_header=False,
         ssl_certfile=certificate,
         ssl_keyfile=key,
-        limit_concurrency=limits.connections_max + 1,  # uvicorn counts the newcomer
         timeout_keep_alive=int(limits.silent_seconds),
         timeout_graceful_shutdown=limits.ending_seconds,
     )
-    return uvicorn.Server(config)
+    return _Server(config, listeners)
+
+
+class _Server(uvicorn.Server):
+    """Tells those who listen when it stops, so that they come again and hold nothing up."""
+
+    def __init__(self, config: uvicorn.Config, listeners: Listeners) -> None:
+        super().__init__(config)
+        self._listeners = listeners
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._listeners.end()
+        await super().shutdown(sockets)
 
 
 def _end_in_order() -> None:

@@ -28,6 +28,7 @@ from syncmem.wire.mailbox import (
     Exchange,
     Listed,
     Outcome,
+    Position,
     Put,
     PutResult,
     check_put,
@@ -81,6 +82,16 @@ class SqliteStore:
                 epoch, results, ends, self._along(listed[:LISTED_MAX], request.inline_bytes_max),
                 len(listed) > LISTED_MAX,
             )  # fmt: skip
+
+    def position(self, mailbox: bytes) -> Position | None:
+        """How far a mailbox has come; None where there is none."""
+        sql = (
+            "SELECT m.epoch, coalesce(sum(s.last), 0) FROM mailboxes m LEFT JOIN streams s ON s.mailbox = m.no "
+            "WHERE m.id = ? GROUP BY m.no"
+        )
+        with self._file.held():
+            row = self._db.execute(sql, (mailbox,)).fetchone()
+        return Position(*row) if row else None
 
     def get(self, key: bytes, names: Sequence[BlobName]) -> Iterator[tuple[BlobName, bytes | None]]:
         """Blobs by name, one at a time."""

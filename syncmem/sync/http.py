@@ -54,26 +54,11 @@ class Http:
         answer_seconds: float = ANSWER_SECONDS,
     ) -> None:
         self.address = address
-        self.push = address
+        self.push: str | None = address
         self._environment = environment or Environment()
         self._answer_seconds = answer_seconds
-        self._http = _library()
-        try:
-            self._client = self._http.Client(
-                base_url=address.rstrip("/"),
-                timeout=self._http.Timeout(answer_seconds, connect=CONNECT_SECONDS),
-                follow_redirects=False,
-                verify=verify,
-                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
-                headers={
-                    "content-type": CONTENT_TYPE,
-                    "accept": CONTENT_TYPE,
-                    "accept-encoding": "identity",  # sealed bytes do not get smaller
-                    "user-agent": "syncmem",
-                },
-            )
-        except self._http.InvalidURL as error:
-            raise InvalidInput(f"{address!r} is no address ({error}); use https://HOST") from error
+        self._http = library()
+        self._client = connection(address, answer_seconds, self._http.Client, verify=verify)
 
     def exchange(self, request: Exchange, write_seed: bytes) -> Answer:
         answer = self._understood(read_answer, self._ask("/v1/exchange", exchange_bytes(request, write_seed)))
@@ -148,7 +133,37 @@ class _Tries:
         self._environment.clock.sleep(WAIT_SECONDS_MAX * self._made * jitter)
 
 
-def _library() -> Any:
+def connection(address: str, seconds: float, kind: Any, *, verify: ssl.SSLContext | bool = True) -> Any:
+    """A client (of this kind) of the relay at an address, that waits so long for an answer and keeps nothing.
+
+    Raises:
+        InvalidInput: the address is none.
+    """
+    http = library()
+    try:
+        return kind(
+            base_url=address.rstrip("/"),
+            timeout=http.Timeout(seconds, connect=CONNECT_SECONDS),
+            follow_redirects=False,
+            verify=verify,
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+            headers={
+                "content-type": CONTENT_TYPE,
+                "accept": CONTENT_TYPE,
+                "accept-encoding": "identity",  # sealed bytes do not get smaller
+                "user-agent": "syncmem",
+            },
+        )
+    except http.InvalidURL as error:
+        raise InvalidInput(f"{address!r} is no address ({error}); use https://HOST") from error
+
+
+def library() -> Any:
+    """The HTTP library.
+
+    Raises:
+        InvalidInput: the extra is not installed.
+    """
     try:
         import httpx2
     except ImportError as error:

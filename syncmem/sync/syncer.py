@@ -37,22 +37,12 @@ from syncmem.sync.outgoing import Outgoing
 from syncmem.sync.place import Place
 from syncmem.sync.recovery import leave_for_paper, read_for_paper, recovery_key
 from syncmem.sync.reports import Reports
-from syncmem.sync.session import Outcomes, Session
+from syncmem.sync.session import Outcomes, Session, Synced
 from syncmem.sync.vault import NO_VAULT, Vault
 from syncmem.wire.mailbox import Mailbox
 
 PHRASE_BYTES: Final = 32
 Opener = Callable[[str], Mailbox]
-
-
-@dataclass(slots=True)
-class Synced:
-    """What a sync of one scope with one mailbox came to."""
-
-    address: str
-    scope: str
-    outcomes: Outcomes
-    error: MailboxError | None = None
 
 
 @dataclass(slots=True)
@@ -312,7 +302,7 @@ class Syncer:
             self.reports.keep(key.scope, key.epoch, incoming.states, now)
             for scope in self.vault.scopes:
                 self.reports.verify(scope, now)
-        return Synced(address, key.scope, session.outcomes, error)
+        return Synced(address, key.scope, session.outcomes, error, None if farewell else key, mailbox.push)
 
     def _dropper(self, known: Known, key: EpochKey) -> Dropper:
         seed = drop_seed(self.vault.seed, known.id)

@@ -216,7 +216,7 @@ def watches() -> Iterator[Vector]:
 
     told: dict[str, Any] = {"mailbox": BOX.hex(), "since": f"{EPOCH.hex()}-7"}
     yield asked(
-        "watch", "since", "Who watches says where it saw the mailbox: its epoch, and the sum of the ends of its streams.",
+        "watch", "since", "Who watches says where it saw the mailbox: its epoch, the sum of its streams' ends.",
         watch([EPOCH, 7]), "accepted", **told,
     )  # fmt: skip
     yield asked("watch", "first", "Who never saw it says nil.", watch(None), "accepted", **{**told, "since": None})
