@@ -22,8 +22,8 @@ from syncmem.errors import Busy, DiskFull, FileError, NotCanonical, PeerError
 from syncmem.relay.bodies import RETRY_SECONDS, Bodies, Refused
 from syncmem.relay.limits import Limits
 from syncmem.relay.pushing import STREAM_TYPE, Listener, Listeners, Stream
-from syncmem.relay.store import SqliteStore
-from syncmem.wire.mailbox import Exchange, Outcome, Position
+from syncmem.relay.stores import Store
+from syncmem.wire.mailbox import Position
 from syncmem.wire.messages import (
     CONTENT_TYPE,
     LENGTH_BYTES,
@@ -42,7 +42,7 @@ FULL_RETRY_SECONDS: Final = 600  # a disk is not emptied sooner
 _log = logging.getLogger("syncmem.relay")
 
 
-def relay(store: SqliteStore, limits: Limits, listeners: Listeners) -> Starlette:
+def relay(store: Store, limits: Limits, listeners: Listeners) -> Starlette:
     """The application over a store."""
     bodies = Bodies(limits)
 
@@ -51,18 +51,7 @@ def relay(store: SqliteStore, limits: Limits, listeners: Listeners) -> Starlette
             return Response(await run_in_threadpool(lambda: answer(read(body))), media_type=CONTENT_TYPE)
 
     async def exchange(request: Request) -> Response:
-        moved: list[tuple[bytes, Position]] = []
-
-        def kept(asked: Exchange) -> bytes:
-            answer = store.exchange(asked)
-            if any(result.outcome == Outcome.STORED for result in answer.results):
-                moved.append((asked.mailbox, answer.position))
-            return answer_bytes(answer)
-
-        response = await answered(request, read_exchange, kept)
-        for mailbox, position in moved:
-            listeners.moved(mailbox, position)
-        return response
+        return await answered(request, read_exchange, lambda asked: answer_bytes(store.exchange(asked)))
 
     async def drop(request: Request) -> Response:
         return await answered(request, read_drop, lambda asked: dropped_bytes(store.drop(asked)))
@@ -80,7 +69,8 @@ def relay(store: SqliteStore, limits: Limits, listeners: Listeners) -> Starlette
         since = Position.parse(request.headers.get("last-event-id", "")) or asked.since
         listener = listeners.add(asked.mailbox, address_of(request))  # first: what comes between is not missed
         try:
-            position = await run_in_threadpool(store.position, asked.mailbox)
+            found = await run_in_threadpool(store.position, asked.mailbox)
+            position = None if found is None else Position(*found)
             if position is not None and position != since:
                 listener.tell(position)
             if STREAM_TYPE in request.headers.get("accept", ""):

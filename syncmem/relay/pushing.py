@@ -11,19 +11,25 @@ closing it; the event ``end`` says that the relay stops, and when to come again.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
 from collections import Counter, defaultdict
 from typing import Final
 
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from syncmem.errors import FileError
 from syncmem.relay.bodies import Refused
 from syncmem.relay.limits import Limits
+from syncmem.relay.stores import Store
 from syncmem.wire.mailbox import Position
 
 STREAM_TYPE: Final = "text/event-stream"
 FULL_SECONDS: Final = 60  # when to try again where all streams are taken
 COME_AGAIN_MILLISECONDS: Final = 2000  # after a stream has ended
+_log = logging.getLogger("syncmem.relay")
 _HEADERS: Final = {
     "cache-control": "no-store, no-transform",
     "x-accel-buffering": "no",  # nginx passes each event on at once
@@ -74,12 +80,25 @@ class Listener:
 class Listeners:
     """All that listen. Belongs to the thread of the event loop."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, store: Store) -> None:
         self._limits = limits
+        self._store = store
         self._of: defaultdict[bytes, set[Listener]] = defaultdict(set)
         self._at: Counter[str] = Counter()
+        self._looked_at: dict[bytes, bool] = {}  # mailbox -> whether it moved again meanwhile
         self._ending = False
+        self._tasks: set[asyncio.Task[None]] = set()
         self.count = 0
+
+    def begin(self) -> None:
+        """From now on the store tells, on threads of its own."""
+        loop = asyncio.get_running_loop()
+
+        def told(mailbox: bytes | None) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(self._moved, mailbox)
+
+        self._store.listen(told)
 
     def add(self, mailbox: bytes, address: str) -> Listener:
         """Listen to a mailbox; ``address`` is where from ("": nobody counts).
@@ -114,10 +133,31 @@ class Listeners:
             del self._at[listener.address]
         self.count -= 1
 
-    def moved(self, mailbox: bytes, position: Position) -> None:
-        """Tell those who listen to a mailbox where it is now."""
-        for listener in self._of.get(mailbox, ()):
-            listener.tell(position)
+    def _moved(self, mailbox: bytes | None) -> None:
+        """Tell those who listen to a mailbox (None: to any) where it is now."""
+        for moved in list(self._of) if mailbox is None else [mailbox]:
+            if moved in self._looked_at:
+                self._looked_at[moved] = True
+            elif moved in self._of:
+                self._looked_at[moved] = False
+                task = asyncio.create_task(self._tell(moved))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+
+    async def _tell(self, mailbox: bytes) -> None:
+        again = True
+        try:
+            while again:
+                self._looked_at[mailbox] = False
+                found = await run_in_threadpool(self._store.position, mailbox)
+                for listener in self._of.get(mailbox, ()):
+                    if found is not None:
+                        listener.tell(Position(*found))
+                again = self._looked_at[mailbox]
+        except FileError as error:
+            _log.error("%s", error)
+        finally:
+            del self._looked_at[mailbox]
 
     def end(self) -> None:
         """Tell everybody that the relay stops; nobody is taken in any more."""

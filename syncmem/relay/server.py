@@ -20,6 +20,7 @@ from syncmem.relay.limits import Limits
 from syncmem.relay.pacing import paced
 from syncmem.relay.pushing import Listeners
 from syncmem.relay.store import SqliteStore
+from syncmem.relay.stores import Store
 
 
 def serve(
@@ -53,7 +54,7 @@ def serve(
 
 
 def server(
-    store: SqliteStore,
+    store: Store,
     limits: Limits,
     *,
     certificate: str | None = None,
@@ -61,7 +62,7 @@ def server(
     access: Callable[[str], None] | None = None,
 ) -> uvicorn.Server:
     """The server over a store, which stays the caller's to close."""
-    listeners = Listeners(limits)
+    listeners = Listeners(limits, store)
     app = relay(store, limits, listeners)
     config = uvicorn.Config(
         app if access is None else logged(app, access, Environment().clock),
@@ -84,6 +85,10 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, listeners: Listeners) -> None:
         super().__init__(config)
         self._listeners = listeners
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self._listeners.begin()
+        await super().startup(sockets)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._listeners.end()

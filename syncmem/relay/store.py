@@ -16,6 +16,7 @@ from typing import Final
 from syncmem.errors import DiskFull
 from syncmem.relay.file import StoreFile
 from syncmem.relay.limits import Limits
+from syncmem.relay.stores import Told
 from syncmem.wire.mailbox import (
     CONFLICT,
     EPOCH_BYTES,
@@ -28,7 +29,6 @@ from syncmem.wire.mailbox import (
     Exchange,
     Listed,
     Outcome,
-    Position,
     Put,
     PutResult,
     check_put,
@@ -64,6 +64,7 @@ class SqliteStore:
         self._randomness = randomness
         self._file = StoreFile(Path(folder), _SCHEMA, bytes_max=self._limits.store_bytes_max)
         self._db = self._file.db
+        self._told: Told = lambda mailbox: None
 
     def close(self) -> None:
         self._file.close()
@@ -78,20 +79,10 @@ class SqliteStore:
             box, epoch, results = self._take(request)
             ends = dict(self._db.execute("SELECT stream, last FROM streams WHERE mailbox = ?", (box,)).fetchall())
             listed = self._behind(box, ends, request)
-            return Answer(
-                epoch, results, ends, self._along(listed[:LISTED_MAX], request.inline_bytes_max),
-                len(listed) > LISTED_MAX,
-            )  # fmt: skip
-
-    def position(self, mailbox: bytes) -> Position | None:
-        """How far a mailbox has come; None where there is none."""
-        sql = (
-            "SELECT m.epoch, coalesce(sum(s.last), 0) FROM mailboxes m LEFT JOIN streams s ON s.mailbox = m.no "
-            "WHERE m.id = ? GROUP BY m.no"
-        )
-        with self._file.held():
-            row = self._db.execute(sql, (mailbox,)).fetchone()
-        return Position(*row) if row else None
+            along = self._along(listed[:LISTED_MAX], request.inline_bytes_max)
+        if any(result.outcome == Outcome.STORED for result in results):
+            self._told(request.mailbox)
+        return Answer(epoch, results, ends, along, len(listed) > LISTED_MAX)
 
     def get(self, key: bytes, names: Sequence[BlobName]) -> Iterator[tuple[BlobName, bytes | None]]:
         """Blobs by name, one at a time."""
@@ -116,6 +107,20 @@ class SqliteStore:
                 gone = [self._forget(box, name) for name in request.names]
             self._file.empty_journal()
             return gone
+
+    def position(self, mailbox: bytes) -> tuple[bytes, int] | None:
+        """A mailbox's epoch and the sum of the ends of its streams, by its id; None: there is none yet."""
+        sql = (
+            "SELECT m.epoch, coalesce(sum(s.last), 0) FROM mailboxes m LEFT JOIN streams s ON s.mailbox = m.no "
+            "WHERE m.id = ? GROUP BY m.no"
+        )
+        with self._file.held():
+            row = self._db.execute(sql, (mailbox,)).fetchone()
+        return row and (bytes(row[0]), int(row[1]))
+
+    def listen(self, told: Told) -> None:
+        """See :class:`syncmem.relay.stores.Store`; this process alone stores here."""
+        self._told = told
 
     # -- writing ------------------------------------------------------------------------------------
 
