@@ -3,7 +3,7 @@
 Rules: a relay tells when another device has written, other mailboxes are asked now and then; a quiet device syncs at
 once, a busy one once in :data:`GAP_SECONDS`; one process of a device syncs at a time, whoever finds another at it
 waits for the next turn; what fails is told and tried again, ever more seldom; a device that was removed from its
-vault stops.
+vault stops; a mailbox that names a time before which not to ask is left alone until then.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING, Final, Self
 
 from syncmem.environment import Environment
@@ -38,7 +38,7 @@ class BackgroundSync:
     """
 
     def __init__(
-        self, sync: Callable[[], Sequence[Synced]], tell: Callable[[Sequence[Synced]], SyncReport],
+        self, sync: Callable[[Container[str]], Sequence[Synced]], tell: Callable[[Sequence[Synced]], SyncReport],
         every_seconds: float, on_report: Callable[[SyncReport], None] | None, environment: Environment,
     ) -> None:  # fmt: skip
         self._sync = sync
@@ -48,6 +48,7 @@ class BackgroundSync:
         self._environment = environment
         self._ears: dict[Ear, Position | None] = {}
         self._listening: Listening | None = None
+        self._resting: dict[str, float] = {}  # address -> until when it asked not to be asked
         self._asked = False
         self._wake = threading.Event()
         self._closed = threading.Event()
@@ -99,7 +100,8 @@ class BackgroundSync:
             if self._listening is not None:
                 self._listening.sync_begins()
             try:
-                results = self._sync()
+                resting = {address for address, until in self._resting.items() if until > begun}
+                results = self._sync(resting)
                 report = self._report(results)
             except Busy:
                 pass  # another process of this device is at it
@@ -110,13 +112,20 @@ class BackgroundSync:
                 self.error, failures = error, failures + 1
                 _LOGGER.warning("a sync in the background failed: %s", error)
             else:
-                reached = any(one.error is None for one in report.mailboxes)
-                failures = 0 if reached else failures + 1
-                self._listen(results)
-                self._tell(report)
+                if results:
+                    failures = 0 if any(one.error is None for one in results) else failures + 1
+                    self._rest(report, begun)
+                    self._listen(results, resting)
+                    self._tell(report)
             self._wait(begun, failures)
 
-    def _listen(self, results: Sequence[Synced]) -> None:
+    def _rest(self, report: SyncReport, begun: float) -> None:
+        """Note which mailboxes are not to be asked for a while."""
+        for one in report.mailboxes:
+            if one.retry_after is not None:
+                self._resting[one.address] = max(self._resting.get(one.address, 0.0), begun + one.retry_after)
+
+    def _listen(self, results: Sequence[Synced], resting: Container[str]) -> None:
         """Hear from now on of the mailboxes that tell."""
         if self._listening is None and not any(one.push for one in results):
             return
@@ -124,17 +133,20 @@ class BackgroundSync:
 
         if self._listening is None:
             self._listening = Listening(self._environment, self._wake.set)
-        self._ears = ears(results, self._ears)
+        still = {ear: seen for ear, seen in self._ears.items() if ear.address in resting}
+        self._ears = ears(results, self._ears) | still
         self._listening.attend(self._ears)
 
     def _wait(self, begun: float, failures: int) -> None:
         """Until it is time, or there is something to sync."""
+        longest = max(WAIT_SECONDS_MAX, self._every)
         while not self._closed.is_set():
             if self._asked or (self._listening is not None and self._listening.news):
                 self._closed.wait(max(SETTLE_SECONDS, begun + GAP_SECONDS - time.monotonic()))
                 return
-            every = max(WAIT_SECONDS_MAX, self._every) if self.listening and not failures else self._every
-            left = begun + min(every * 2**failures, max(WAIT_SECONDS_MAX, self._every)) - time.monotonic()
+            every = longest if self.listening and not failures else min(self._every * 2**failures, longest)
+            rested = [until for until in self._resting.values() if until > begun]
+            left = min([begun + every, *rested]) - time.monotonic()
             if left <= 0:
                 return
             self._wake.wait(min(left, LOOK_SECONDS))

@@ -110,8 +110,9 @@ class Memory(Withdrawing, Judging, Forgetting, Meeting, Syncing):
         if every_seconds <= 0:
             raise InvalidInput("every_seconds is the time between syncs; pass a positive number")
         syncing = BackgroundSync(
-            lambda: self._synced(mailboxes), self._report, every_seconds, on_report, self._replica.environment
-        )
+            lambda without: self._synced(mailboxes, without=without, patient=True), self._report,
+            every_seconds, on_report, self._replica.environment,
+        )  # fmt: skip
         self.subscribe(lambda notice: syncing.wake())
         self._running.append(syncing)
         return syncing

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from syncmem import files
-from syncmem.errors import Busy, InvalidInput, NotFound, Revoked, SyncmemError, Wiped
+from syncmem.errors import Busy, InvalidInput, NotFound, OverQuota, Revoked, SyncmemError, Wiped
 from syncmem.joining import Joining
 from syncmem.private import FILE_MODE
 from syncmem.replica.catalog import Slot
@@ -80,10 +80,12 @@ class Syncing(Joining):
         """
         return self._report(self._synced(mailboxes))
 
-    def _synced(self, mailboxes: Sequence[str]) -> list[Synced]:
+    def _synced(
+        self, mailboxes: Sequence[str], *, without: Container[str] = (), patient: bool = False
+    ) -> list[Synced]:
         try:
             with self._sync_lock():
-                return self._syncer.sync(mailboxes or None)
+                return self._syncer.sync(mailboxes or None, without=without, patient=patient)
         except Revoked as error:
             if not self._syncer.told_to_wipe():
                 raise
@@ -155,6 +157,8 @@ class Syncing(Joining):
                 reset=one.outcomes.reset,
                 forked=one.outcomes.forked,
                 repaired=tuple(map(self._telling.repair, one.outcomes.repaired)),
+                over_quota=str(one.error) if isinstance(one.error, OverQuota) else one.outcomes.full,
+                retry_after=one.error.retry_after if isinstance(one.error, OverQuota) else None,
             )
             for one in results
         )

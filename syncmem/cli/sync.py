@@ -207,6 +207,8 @@ def _told(report: SyncReport, show_changes: bool) -> str:
         lines += [
             f"  {one.address} ({one.scope}): {why}" for why in ([one.error] if one.error else []) + [*one.refused]
         ]
+        if one.over_quota is not None:
+            lines.append(f"  {one.address} ({one.scope}): takes no more for now; nothing is lost, it is sent later")
         if one.reset:
             lines.append(f"  {one.address} ({one.scope}): was not what it was; what it lacked was sent again")
         if one.forked:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from functools import partial
 from itertools import chain
 from typing import Final, TypeVar
 
@@ -20,10 +22,11 @@ from starlette.routing import Route
 
 from syncmem.errors import Busy, DiskFull, FileError, NotCanonical, PeerError
 from syncmem.relay.bodies import RETRY_SECONDS, Bodies, Refused
+from syncmem.relay.gate import Gate, address_of
 from syncmem.relay.limits import Limits
 from syncmem.relay.pushing import STREAM_TYPE, Listener, Listeners, Stream
 from syncmem.relay.stores import Store
-from syncmem.wire.mailbox import Position
+from syncmem.wire.mailbox import Position, mailbox_id
 from syncmem.wire.messages import (
     CONTENT_TYPE,
     LENGTH_BYTES,
@@ -42,55 +45,16 @@ FULL_RETRY_SECONDS: Final = 600  # a disk is not emptied sooner
 _log = logging.getLogger("syncmem.relay")
 
 
-def relay(store: Store, limits: Limits, listeners: Listeners) -> Starlette:
+def relay(store: Store, limits: Limits, listeners: Listeners, gate: Gate) -> Starlette:
     """The application over a store."""
-    bodies = Bodies(limits)
-
-    async def answered(request: Request, read: Callable[[bytes], Asked], answer: Callable[[Asked], bytes]) -> Response:
-        async with bodies.read(request) as body:
-            return Response(await run_in_threadpool(lambda: answer(read(body))), media_type=CONTENT_TYPE)
-
-    async def exchange(request: Request) -> Response:
-        return await answered(request, read_exchange, lambda asked: answer_bytes(store.exchange(asked)))
-
-    async def drop(request: Request) -> Response:
-        return await answered(request, read_drop, lambda asked: dropped_bytes(store.drop(asked)))
-
-    async def get(request: Request) -> Response:
-        async with bodies.read(request) as body:
-            key, names = await run_in_threadpool(read_get, body)
-        pieces = (_piece(blob) for _, blob in store.get(key, names))
-        first = await run_in_threadpool(next, pieces, b"")  # where the store fails, it mostly does so at once
-        return StreamingResponse(_streamed(chain([first], pieces)), media_type=CONTENT_TYPE)
-
-    async def watch(request: Request) -> Response:
-        async with bodies.read(request) as body:
-            asked = await run_in_threadpool(read_watch, body)
-        since = Position.parse(request.headers.get("last-event-id", "")) or asked.since
-        listener = listeners.add(asked.mailbox, address_of(request))  # first: what comes between is not missed
-        try:
-            found = await run_in_threadpool(store.position, asked.mailbox)
-            position = None if found is None else Position(*found)
-            if position is not None and position != since:
-                listener.tell(position)
-            if STREAM_TYPE in request.headers.get("accept", ""):
-                return Stream(listener, limits.beat_seconds)
-            return await _once(listener, position, limits.beat_seconds)
-        except BaseException:
-            listener.close()
-            raise
-
-    async def health(request: Request) -> Response:
-        store.check()
-        return PlainTextResponse("ok\n")
-
+    answering = _Answering(store, limits, listeners, gate)
     return Starlette(
         routes=[
-            Route("/v1/exchange", exchange, methods=["POST"]),
-            Route("/v1/get", get, methods=["POST"]),
-            Route("/v1/drop", drop, methods=["POST"]),
-            Route("/v1/watch", watch, methods=["POST"]),
-            Route("/healthz", health, methods=["GET"]),
+            Route("/v1/exchange", answering.exchange, methods=["POST"]),
+            Route("/v1/get", answering.get, methods=["POST"]),
+            Route("/v1/drop", answering.drop, methods=["POST"]),
+            Route("/v1/watch", answering.watch, methods=["POST"]),
+            Route("/healthz", answering.health, methods=["GET"]),
         ],
         exception_handlers={
             ClientDisconnect: _nobody_listens,
@@ -102,6 +66,70 @@ def relay(store: Store, limits: Limits, listeners: Listeners) -> Starlette:
     )
 
 
+class _Answering:
+    """The answers."""
+
+    def __init__(self, store: Store, limits: Limits, listeners: Listeners, gate: Gate) -> None:
+        self._store = store
+        self._limits = limits
+        self._listeners = listeners
+        self._gate = gate
+        self._bodies = Bodies(limits)
+
+    async def exchange(self, request: Request) -> Response:
+        async with self._asked(request, read_exchange) as (asked, size):
+            await self._gate.admit(request, asked.mailbox)
+            async with self._gate.turn(asked.mailbox):
+                answer = await run_in_threadpool(lambda: answer_bytes(self._store.exchange(asked)))
+        self._gate.moved(address_of(request), asked.mailbox, size + len(answer))
+        return Response(answer, media_type=CONTENT_TYPE)
+
+    async def drop(self, request: Request) -> Response:
+        async with self._asked(request, read_drop) as (asked, size), self._gate.turn(asked.mailbox):
+            answer = await run_in_threadpool(lambda: dropped_bytes(self._store.drop(asked)))
+        self._gate.moved(address_of(request), asked.mailbox, size + len(answer))
+        return Response(answer, media_type=CONTENT_TYPE)
+
+    async def get(self, request: Request) -> Response:
+        async with self._asked(request, read_get) as ((key, names), size):
+            mailbox = mailbox_id(key)
+            async with self._gate.turn(mailbox):
+                pieces = (_piece(blob) for _, blob in self._store.get(key, names))
+                first = await run_in_threadpool(next, pieces, b"")  # where the store fails, it mostly does so at once
+        count = partial(self._gate.moved, address_of(request), mailbox)
+        count(size)
+        return StreamingResponse(_streamed(chain([first], pieces), count), media_type=CONTENT_TYPE)
+
+    async def watch(self, request: Request) -> Response:
+        address = address_of(request)
+        async with self._asked(request, read_watch) as (asked, _), self._gate.turn(asked.mailbox):
+            pass
+        since = Position.parse(request.headers.get("last-event-id", "")) or asked.since
+        listener = self._listeners.add(asked.mailbox, address)  # first: what comes between is not missed
+        try:
+            found = await run_in_threadpool(self._store.position, asked.mailbox)
+            position = None if found is None else Position(*found)
+            if position is not None and position != since:
+                listener.tell(position)
+            if STREAM_TYPE in request.headers.get("accept", ""):
+                return Stream(listener, self._limits.beat_seconds)
+            return await _once(listener, position, self._limits.beat_seconds)
+        except BaseException:
+            listener.close()
+            raise
+
+    async def health(self, request: Request) -> Response:
+        self._store.check()
+        return PlainTextResponse("ok\n")
+
+    @asynccontextmanager
+    async def _asked(self, request: Request, read: Callable[[bytes], Asked]) -> AsyncIterator[tuple[Asked, int]]:
+        """What is asked, by whoever has the mailbox's key, and its size."""
+        self._gate.come(address_of(request))
+        async with self._bodies.read(request) as body:
+            yield await run_in_threadpool(read, body), len(body)
+
+
 async def _once(listener: Listener, position: Position | None, seconds: float) -> Response:
     """A long poll: answered when there is news, and after some time in any case."""
     try:
@@ -111,16 +139,11 @@ async def _once(listener: Listener, position: Position | None, seconds: float) -
     return Response(moved_bytes(news or position), media_type=CONTENT_TYPE)
 
 
-def address_of(request: Request) -> str:
-    """Where a request comes from, as far as it is counted: not of what runs on this machine, proxies among it."""
-    host = request.client.host if request.client else ""
-    return "" if host in ("127.0.0.1", "::1", "testclient") else host
-
-
-async def _streamed(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+async def _streamed(pieces: Iterator[bytes], count: Callable[[int], None]) -> AsyncIterator[bytes]:
     """An answer that the store cannot go on with ends early: the client sees that it was cut off."""
     try:
         async for piece in iterate_in_threadpool(pieces):
+            count(len(piece))
             yield piece
     except FileError as error:
         _log.error("%s", error)
@@ -141,7 +164,10 @@ async def _nobody_listens(request: Request, error: Exception) -> Response:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refused)
-    return _said(error.status, str(error), error.retry_seconds)
+    told = _said(error.status, str(error), error.retry_seconds)
+    if error.status == 401:
+        told.headers["www-authenticate"] = 'Basic realm="syncmem relay"'
+    return told
 
 
 async def _not_understood(request: Request, error: Exception) -> Response:

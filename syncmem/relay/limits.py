@@ -25,6 +25,11 @@ class Limits:
         streams_max: open at once, of all who listen to a mailbox, beside ``connections_max``; some 20 KiB each.
         mailbox_streams_max: of one mailbox: every device of a vault, and once more while they come again.
         address_streams_max: of one address: the devices of a house.
+        mailbox_requests_max: of one mailbox at work at once; the others wait for their turn.
+        mailbox_requests_second, mailbox_bytes_second: of one mailbox, over :data:`syncmem.relay.rates.SAVED_SECONDS`:
+            a vault of 50 devices that all sync at once; the line of one house.
+        address_requests_second, address_bytes_second: of one address (IPv6: of one /64): a few such houses.
+        address_mailboxes_hour: opened from one address: scopes and invitations of an office.
         beat_seconds: after which a stream shows a sign of life, and a long poll is answered; below what proxies bear.
     """
 
@@ -39,6 +44,12 @@ class Limits:
     streams_max: int = 4096
     mailbox_streams_max: int = 100
     address_streams_max: int = 256
+    mailbox_requests_max: int = 4
+    mailbox_requests_second: int = 20
+    mailbox_bytes_second: int = 8 * MIB
+    address_requests_second: int = 50
+    address_bytes_second: int = 32 * MIB
+    address_mailboxes_hour: int = 100
     beat_seconds: float = 25.0
 
     def seconds_for(self, size: int) -> float:

@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from types import FrameType
 
@@ -16,6 +16,7 @@ from syncmem.environment import Environment
 from syncmem.errors import FileError
 from syncmem.relay.access import logged
 from syncmem.relay.app import relay
+from syncmem.relay.gate import Gate
 from syncmem.relay.limits import Limits
 from syncmem.relay.pacing import paced
 from syncmem.relay.pushing import Listeners
@@ -60,16 +61,18 @@ def server(
     certificate: str | None = None,
     key: str | None = None,
     access: Callable[[str], None] | None = None,
+    tokens: Collection[str] = (),
 ) -> uvicorn.Server:
     """The server over a store, which stays the caller's to close."""
     listeners = Listeners(limits, store)
-    app = relay(store, limits, listeners)
+    app = relay(store, limits, listeners, Gate(store, limits, Environment().clock, tokens))
     config = uvicorn.Config(
         app if access is None else logged(app, access, Environment().clock),
         http=paced(limits, listeners),
         ws="none",
         log_level="warning",
         access_log=False,  # it shows addresses
+        proxy_headers=False,
         server_header=False,
         ssl_certfile=certificate,
         ssl_keyfile=key,

@@ -63,6 +63,7 @@ class Outcomes:
     changes: list[Change] = field(default_factory=list)  # what they changed, up to CHANGES_MAX
     more_changes: bool = False
     refused: list[str] = field(default_factory=list)
+    full: str | None = None  # why the mailbox takes no more for now
     forked: bool = False  # another life of this device writes into the same stream
     reset: bool = False  # the mailbox was not the one it was
     position: Position | None = None  # where the mailbox was when it last answered
@@ -206,6 +207,8 @@ class Session:
                 went += 1
                 continue
             self.outcomes.refused.append(f"{name}: {result.reason}")
+            if result.outcome == Outcome.OVER_QUOTA:
+                self.outcomes.full = result.reason
             if result.outcome == Outcome.CONFLICT:
                 self.outcomes.forked = True
             else:

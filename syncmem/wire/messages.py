@@ -47,8 +47,19 @@ DROP_SIGNATURES_MAX: Final = 2  # what it takes to compact
 NOT_THERE: Final = 0xFFFFFFFF  # the length that stands for a blob that is not there, in answers to get
 LENGTH_BYTES: Final = 4
 _VERSION: Final = 1
+_KEY_AT: Final = LENGTH_BYTES + 4  # behind the head's length, its beginning as an array, the version, and:
+_KEY_HEAD: Final = bytes([_VERSION, 0xC4, KEY_BYTES])  # the beginning of bytes of this length
 
 Fits: TypeAlias = Callable[[object], bool]
+
+
+def claimed_key(start: bytes) -> bytes | None:
+    """The write key that a request says it is signed with, from its first bytes; None: these are too few, or none.
+
+    It is for who has to share out room before a request is whole, and proves nothing.
+    """
+    key = start[_KEY_AT : _KEY_AT + KEY_BYTES]
+    return bytes(key) if start[_KEY_AT - 3 : _KEY_AT] == _KEY_HEAD and len(key) == KEY_BYTES else None
 
 
 def exchange_bytes(request: Exchange, write_seed: bytes) -> bytes:

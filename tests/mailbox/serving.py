@@ -57,15 +57,16 @@ class RelayProcess:
 class RelayThread:
     """A relay in this process: over a real socket and a real file, with limits that a test can wait for."""
 
-    def __init__(self, folder: Path, limits: Limits | None = None) -> None:
+    def __init__(self, folder: Path, limits: Limits | None = None, **more: Any) -> None:
         self.folder = folder
         self.limits = limits or Limits()
+        self._more = more
         self.start()
 
     def start(self) -> None:
         self.store = SqliteStore(self.folder, os.urandom, self.limits)
         self.said: list[str] = []
-        self._server = server(self.store, self.limits, access=self.said.append)
+        self._server = server(self.store, self.limits, access=self.said.append, **self._more)
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port = self._listening.getsockname()[1]
         self.address = f"http://127.0.0.1:{self.port}"
@@ -80,8 +81,8 @@ class RelayThread:
 
 
 @contextlib.contextmanager
-def running(folder: Path, limits: Limits | None = None) -> Iterator[RelayThread]:
-    relay = RelayThread(folder, limits)
+def running(folder: Path, limits: Limits | None = None, **more: Any) -> Iterator[RelayThread]:
+    relay = RelayThread(folder, limits, **more)
     try:
         yield relay
     finally:

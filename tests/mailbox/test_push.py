@@ -127,16 +127,24 @@ def test_only_who_may_write_may_listen(relay: RelayThread) -> None:
         assert status_of(stream.until("not signed")) == 403
 
 
-def test_a_long_poll_is_answered_when_something_comes_and_after_a_while_in_any_case(relay: RelayThread) -> None:
+def test_a_long_poll_is_answered_after_a_while_in_any_case(relay: RelayThread) -> None:
     key = new_key()
     at = ask_at(relay.address, key, Put(ONE, 1, b"x")).position
     with listening(relay, key, at, accept=CONTENT_TYPE) as poll:
         assert polled(poll) == at
-    with listening(relay, key, at, accept=CONTENT_TYPE) as poll:
-        after = ask_at(relay.address, key, Put(ONE, 2, b"y")).position
-        assert polled(poll) == after
     with listening(relay, new_key(), accept=CONTENT_TYPE) as poll:
         assert polled(poll) is None
+
+
+def test_a_long_poll_is_answered_as_soon_as_something_came(tmp_path: Path) -> None:
+    key = new_key()
+    with running(tmp_path, replace(BRISK, beat_seconds=10 * PATIENCE_SECONDS)) as relay:
+        at = ask_at(relay.address, key, Put(ONE, 1, b"x")).position
+        with listening(relay, key, at, accept=CONTENT_TYPE) as poll:
+            after = ask_at(relay.address, key, Put(ONE, 2, b"y")).position
+            assert polled(poll) == after
+        with listening(relay, key, at, accept=CONTENT_TYPE) as poll:
+            assert polled(poll) == after
 
 
 def polled(poll: Stream) -> Position | None:
