@@ -15,7 +15,9 @@ DEFAULT_PORT: Final = 8750
 
 
 @verb("relay")
-@click.option("--data", "folder", required=True, metavar="DIR", help="Where the relay keeps its blobs.")
+@click.option("--data", "folder", metavar="DIR", help="Where the relay keeps its blobs.")
+@click.option("--store", metavar="URL", help="Instead: postgres://..., for any number of relays.")
+@click.option("--blobs", metavar="URL", help="Where blobs of more than 64 KiB go: s3://BUCKET/PREFIX.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", default=DEFAULT_PORT, show_default=True, type=click.IntRange(0, 65535), help="0: any free one.")
 @click.option("--tls-cert", "certificate", metavar="FILE", help="Serve TLS with this certificate (PEM).")
@@ -25,7 +27,8 @@ DEFAULT_PORT: Final = 8750
 @click.option("--connections", type=click.IntRange(min=1), help="How many may be open at once.  [default: 256]")
 @click.option("--access-log", is_flag=True, help="Tell of each request: no address, no mailbox.")
 def relay(
-    session: Session, folder: str, host: str, port: int, certificate: str | None, key: str | None,
+    session: Session, folder: str | None, store: str | None, blobs: str | None, host: str, port: int,
+    certificate: str | None, key: str | None,
     store_mib: int | None, mailbox_mib: int | None, connections: int | None, access_log: bool,
 ) -> None:  # fmt: skip
     """Run a relay: devices meet there, and it can read nothing of what it keeps.
@@ -38,6 +41,9 @@ def relay(
         from syncmem.relay.server import serve
     except ImportError as error:
         raise InvalidInput("the relay needs an extra; pip install 'syncmem[relay]'") from error
+    address = store or folder
+    if address is None or (store and folder):
+        raise InvalidInput("the relay keeps its blobs in one place; name --data DIR or --store postgres://...")
     usual = Limits()
     limits = replace(
         usual,
@@ -47,6 +53,6 @@ def relay(
     )
     access = partial(click.echo, err=True) if access_log else None
     serve(
-        folder, host=host, port=port, certificate=certificate, key=key, limits=limits, access=access,
+        address, blobs=blobs, host=host, port=port, certificate=certificate, key=key, limits=limits, access=access,
         ready=lambda url: click.echo(f"relay at {url}"),
     )  # fmt: skip

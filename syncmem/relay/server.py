@@ -1,4 +1,4 @@
-"""Running the relay: one process, one folder, until it is told to stop."""
+"""Running the relay: one process over one store, until it is told to stop."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Collection
-from pathlib import Path
 from types import FrameType
 
 import uvicorn
@@ -18,15 +17,16 @@ from syncmem.relay.access import logged
 from syncmem.relay.app import relay
 from syncmem.relay.gate import Gate
 from syncmem.relay.limits import Limits
+from syncmem.relay.opening import open_store
 from syncmem.relay.pacing import paced
 from syncmem.relay.pushing import Listeners
-from syncmem.relay.store import SqliteStore
 from syncmem.relay.stores import Store
 
 
 def serve(
-    folder: str | os.PathLike[str],
+    address: str | os.PathLike[str],
     *,
+    blobs: str | None = None,
     host: str,
     port: int,
     certificate: str | None = None,
@@ -37,13 +37,14 @@ def serve(
 ) -> None:
     """Serve until the process is asked to end.
 
+    ``address``: the store, and ``blobs`` where its larger blobs go (see :func:`syncmem.relay.opening.open_store`).
     ``ready`` is told the address (port 0 takes any that is free), ``access`` a line for each request.
 
     Raises:
-        FileError: the folder or the port cannot be used.
+        FileError: the store or the port cannot be used.
     """
     limits = limits or Limits()
-    store = SqliteStore(Path(folder), Environment().randomness, limits)
+    store = open_store(os.fspath(address), Environment().randomness, limits, blobs=blobs)
     try:
         _end_in_order()
         listening = _listen(host, port)

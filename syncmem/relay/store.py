@@ -8,21 +8,22 @@ no room, what was put is refused and what is there can still be read and dropped
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from syncmem.errors import DiskFull
+from syncmem.environment import Clock, SystemClock
+from syncmem.errors import Busy, DiskFull
+from syncmem.objects import Objects
 from syncmem.relay.file import StoreFile
 from syncmem.relay.limits import Limits
-from syncmem.relay.stores import Told
+from syncmem.relay.puts import Place, Room, fitting, places
+from syncmem.relay.rows import Content, RowStore, Taken, join
+from syncmem.relay.stores import Position, Told
 from syncmem.wire.mailbox import (
-    CONFLICT,
     EPOCH_BYTES,
-    INLINE_BYTES_MAX,
     LISTED_MAX,
-    STREAMS_MAX,
     Answer,
     BlobName,
     Drop,
@@ -31,9 +32,7 @@ from syncmem.wire.mailbox import (
     Outcome,
     Put,
     PutResult,
-    check_put,
     digest,
-    mailbox_id,
     may_drop,
 )
 
@@ -45,12 +44,15 @@ CREATE TABLE IF NOT EXISTS streams (
     mailbox INTEGER, stream BLOB, last INTEGER NOT NULL, PRIMARY KEY (mailbox, stream)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS blobs (
     id INTEGER PRIMARY KEY, mailbox INTEGER NOT NULL, stream BLOB NOT NULL, counter INTEGER NOT NULL,
-    digest BLOB NOT NULL, size INTEGER NOT NULL, blob BLOB, UNIQUE (mailbox, stream, counter));
+    digest BLOB NOT NULL, size INTEGER NOT NULL, blob BLOB, object TEXT, UNIQUE (mailbox, stream, counter));
+CREATE TABLE IF NOT EXISTS loose (
+    object TEXT PRIMARY KEY, since INTEGER NOT NULL, condemned INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS objects (prefix TEXT NOT NULL);
 """
 _NO_ROOM: Final = "the relay has no room left; sync again later, or tell its operator"
 
 
-class SqliteStore:
+class SqliteStore(RowStore):
     """All mailboxes of a relay. Safe from several threads.
 
     Raises:
@@ -58,58 +60,36 @@ class SqliteStore:
     """
 
     def __init__(
-        self, folder: str | os.PathLike[str], randomness: Callable[[int], bytes], limits: Limits | None = None
+        self,
+        folder: str | os.PathLike[str],
+        randomness: Callable[[int], bytes],
+        limits: Limits | None = None,
+        *,
+        objects: Objects | None = None,
+        clock: Clock | None = None,
     ) -> None:
-        self._limits = limits or Limits()
-        self._randomness = randomness
+        super().__init__(limits or Limits(), randomness)
+        self._clock = clock or SystemClock()
         self._file = StoreFile(Path(folder), _SCHEMA, bytes_max=self._limits.store_bytes_max)
         self._db = self._file.db
-        self._told: Told = lambda mailbox: None
+        self._told: Told = lambda mailbox, position: None
+        try:
+            self._join(objects)
+        except BaseException:
+            self._file.close()
+            raise
 
     def close(self) -> None:
         self._file.close()
+        if self.objects is not None:
+            self.objects.close()
 
     def check(self) -> None:
         """Whether the store is still there, without reading it."""
         self._file.check()
 
-    def exchange(self, request: Exchange) -> Answer:
-        """Keep what is put, and say what is there."""
-        with self._file.held():
-            box, epoch, results = self._take(request)
-            ends = dict(self._db.execute("SELECT stream, last FROM streams WHERE mailbox = ?", (box,)).fetchall())
-            listed = self._behind(box, ends, request)
-            along = self._along(listed[:LISTED_MAX], request.inline_bytes_max)
-        if any(result.outcome == Outcome.STORED for result in results):
-            self._told(request.mailbox)
-        return Answer(epoch, results, ends, along, len(listed) > LISTED_MAX)
-
-    def get(self, key: bytes, names: Sequence[BlobName]) -> Iterator[tuple[BlobName, bytes | None]]:
-        """Blobs by name, one at a time."""
-        sql = (
-            "SELECT b.blob FROM blobs b JOIN mailboxes m ON m.no = b.mailbox "
-            "WHERE m.id = ? AND b.stream = ? AND b.counter = ? AND b.digest = ?"
-        )
-        for name in names:
-            with self._file.held():
-                row = self._db.execute(sql, (mailbox_id(key), *name)).fetchone()
-            yield name, row[0] if row else None
-
-    def drop(self, request: Drop) -> list[bool]:
-        """Forget blobs, if enough members have signed; which are gone (also if they were before)."""
-        with self._file.held():
-            row = self._db.execute("SELECT no FROM mailboxes WHERE id = ?", (request.mailbox,)).fetchone()
-            box = row[0] if row else 0
-            keys = {r[0] for r in self._db.execute("SELECT key FROM drop_keys WHERE mailbox = ?", (box,)).fetchall()}
-            if not may_drop(request, keys):
-                return [False for _ in request.names]
-            with self._file.transaction():
-                gone = [self._forget(box, name) for name in request.names]
-            self._file.empty_journal()
-            return gone
-
-    def position(self, mailbox: bytes) -> tuple[bytes, int] | None:
-        """A mailbox's epoch and the sum of the ends of its streams, by its id; None: there is none yet."""
+    def position(self, mailbox: bytes) -> Position | None:
+        """Where a mailbox is, by its id; None: there is none yet."""
         sql = (
             "SELECT m.epoch, coalesce(sum(s.last), 0) FROM mailboxes m LEFT JOIN streams s ON s.mailbox = m.no "
             "WHERE m.id = ? GROUP BY m.no"
@@ -124,103 +104,177 @@ class SqliteStore:
 
     # -- writing ------------------------------------------------------------------------------------
 
-    def _take(self, request: Exchange) -> tuple[int, bytes, list[PutResult]]:
-        """The mailbox, its epoch, and what became of each put: where there is no room, none was kept."""
+    def _take(self, request: Exchange, objects: Mapping[Place, str]) -> Taken:
+        with self._file.held():
+            box, epoch, results, ends, unneeded = self._put_all(request, objects)
+            listed = self._behind(box, ends, request)
+            contents = self._contents(box, listed[:LISTED_MAX], request.inline_bytes_max)
+        if any(result.outcome == Outcome.STORED for result in results):
+            self._told(request.mailbox, (epoch, sum(ends.values())))
+        answer = Answer(epoch, results, ends, listed[:LISTED_MAX], len(listed) > LISTED_MAX)
+        return Taken(answer, contents, unneeded)
+
+    def _put_all(
+        self, request: Exchange, objects: Mapping[Place, str]
+    ) -> tuple[int, bytes, list[PutResult], dict[bytes, int], list[str]]:
+        """The mailbox, its epoch, what became of each put, how far each stream goes, and the objects that nobody
+        needs. Where there is no room, nothing was kept."""
         try:
             if request.puts:
                 self._check_room(sum(len(put.blob) for put in request.puts))
             with self._file.transaction():
-                box, epoch = self._mailbox(request.mailbox)
+                box, epoch, size = self._mailbox(request.mailbox)
                 if request.drop_key is not None:
                     self._db.execute("INSERT OR IGNORE INTO drop_keys VALUES (?, ?)", (box, request.drop_key))
-                return box, epoch, [self._put(box, put) for put in request.puts]
+                ends = dict(self._db.execute("SELECT stream, last FROM streams WHERE mailbox = ?", (box,)).fetchall())
+                room = Room(self._taken(box, request), dict(ends), size)
+                results = [room.put(put, self._limits) for put in request.puts]
+                self._insert(box, request.puts, results, objects)
+                self._update(box, room, ends)
+                return box, epoch, results, room.ends, self._part(request.puts, results, objects)
         except DiskFull as error:
             if not request.puts:
                 raise
-            box, epoch, _ = self._take(replace(request, puts=()))
-            return box, epoch, [PutResult(Outcome.OVER_QUOTA, str(error))] * len(request.puts)
+            box, epoch, _, ends, _ = self._put_all(replace(request, puts=()), {})
+            refused = PutResult(Outcome.OVER_QUOTA, str(error))
+            return box, epoch, [refused] * len(request.puts), ends, list(objects.values())
 
     def _check_room(self, size: int) -> None:
         if self._file.free_bytes < self._limits.free_bytes_min + size:
             raise DiskFull(_NO_ROOM)
 
-    def _mailbox(self, id: bytes) -> tuple[int, bytes]:
-        sql = "SELECT no, epoch FROM mailboxes WHERE id = ?"
+    def _mailbox(self, id: bytes) -> tuple[int, bytes, int]:
+        sql = "SELECT no, epoch, bytes FROM mailboxes WHERE id = ?"
         row = self._db.execute(sql, (id,)).fetchone()
         if row is None:
             self._db.execute("INSERT INTO mailboxes (id, epoch) VALUES (?, ?)", (id, self._randomness(EPOCH_BYTES)))
             row = self._db.execute(sql, (id,)).fetchone()
-        return int(row[0]), bytes(row[1])
+        return int(row[0]), bytes(row[1]), int(row[2])
 
-    def _put(self, box: int, put: Put) -> PutResult:
-        refused = check_put(put)
-        if refused is not None:
-            return refused
-        mark = digest(put.blob)
+    def _taken(self, box: int, request: Exchange) -> dict[Place, bytes]:
         sql = "SELECT digest FROM blobs WHERE mailbox = ? AND stream = ? AND counter = ?"
-        there = self._db.execute(sql, (box, put.stream, put.counter)).fetchone()
-        if there is not None:
-            return PutResult(Outcome.KNOWN, "") if there[0] == mark else PutResult(Outcome.CONFLICT, CONFLICT)
-        refused = self._over_quota(box, put)
-        if refused is not None:
-            return refused
-        sql = "INSERT INTO blobs (mailbox, stream, counter, digest, size, blob) VALUES (?, ?, ?, ?, ?, ?)"
-        self._db.execute(sql, (box, put.stream, put.counter, mark, len(put.blob), put.blob))
-        self._db.execute("UPDATE mailboxes SET bytes = bytes + ? WHERE no = ?", (len(put.blob), box))
-        sql = "INSERT INTO streams VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET last = max(last, excluded.last)"
-        self._db.execute(sql, (box, put.stream, put.counter))
-        return PutResult(Outcome.STORED, "")
+        rows = ((place, self._db.execute(sql, (box, *place)).fetchone()) for place in places(request.puts))
+        return {place: bytes(row[0]) for place, row in rows if row is not None}
 
-    def _over_quota(self, box: int, put: Put) -> PutResult | None:
-        sql = "SELECT bytes + ? > ? FROM mailboxes WHERE no = ?"
-        if self._db.execute(sql, (len(put.blob), self._limits.mailbox_bytes_max, box)).fetchone()[0]:
-            return PutResult(Outcome.OVER_QUOTA, "this mailbox is full; compact it, or tell the relay's operator")
-        sql = "SELECT 1 FROM streams WHERE mailbox = ? AND stream = ?"
-        if self._db.execute(sql, (box, put.stream)).fetchone() is None and self._streams(box) >= STREAMS_MAX:
-            return PutResult(Outcome.OVER_QUOTA, f"a mailbox has at most {STREAMS_MAX} streams; rotate the scope's key")
-        return None
+    def _insert(
+        self, box: int, puts: Sequence[Put], results: Sequence[PutResult], objects: Mapping[Place, str]
+    ) -> None:
+        sql = "INSERT INTO blobs (mailbox, stream, counter, digest, size, blob, object) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        for put, result in zip(puts, results, strict=True):
+            if result.outcome == Outcome.STORED:
+                object = objects.get((put.stream, put.counter))
+                blob = put.blob if object is None else None
+                self._db.execute(sql, (box, put.stream, put.counter, digest(put.blob), len(put.blob), blob, object))
 
-    def _streams(self, box: int) -> int:
-        return int(self._db.execute("SELECT count(*) FROM streams WHERE mailbox = ?", (box,)).fetchone()[0])
+    def _update(self, box: int, room: Room, before: Mapping[bytes, int]) -> None:
+        self._db.execute("UPDATE mailboxes SET bytes = ? WHERE no = ? AND bytes <> ?", (room.size, box, room.size))
+        rows = [(box, stream, last) for stream, last in room.ends.items() if before.get(stream) != last]
+        self._db.executemany("INSERT OR REPLACE INTO streams VALUES (?, ?, ?)", rows)
 
-    def _forget(self, box: int, name: BlobName) -> bool:
-        sql = "SELECT id, size FROM blobs WHERE mailbox = ? AND stream = ? AND counter = ? AND digest = ?"
+    def _part(self, puts: Sequence[Put], results: Sequence[PutResult], objects: Mapping[Place, str]) -> list[str]:
+        """Objects that rows name now are loose no more; the others are condemned, and told."""
+        stored = {
+            (put.stream, put.counter)
+            for put, result in zip(puts, results, strict=True)
+            if result.outcome == Outcome.STORED
+        }
+        for place in objects.keys() & stored:
+            sql = "DELETE FROM loose WHERE object = ? AND NOT condemned"
+            if not self._db.execute(sql, (objects[place],)).rowcount:
+                raise Busy("a blob took too long on its way; sync again in a moment")
+        unneeded = [object for place, object in objects.items() if place not in stored]
+        self._mark(unneeded)
+        return unneeded
+
+    def _forget(self, request: Drop) -> tuple[list[bool], list[str]]:
+        with self._file.held():
+            row = self._db.execute("SELECT no FROM mailboxes WHERE id = ?", (request.mailbox,)).fetchone()
+            box = row[0] if row else 0
+            keys = {r[0] for r in self._db.execute("SELECT key FROM drop_keys WHERE mailbox = ?", (box,)).fetchall()}
+            if not may_drop(request, keys):
+                return [False for _ in request.names], []
+            unneeded: list[str] = []
+            with self._file.transaction():
+                gone = [self._forget_one(box, name, unneeded) for name in request.names]
+                self._mark(unneeded)
+            self._file.empty_journal()
+            return gone, unneeded
+
+    def _forget_one(self, box: int, name: BlobName, unneeded: list[str]) -> bool:
+        sql = "SELECT id, size, object FROM blobs WHERE mailbox = ? AND stream = ? AND counter = ? AND digest = ?"
         row = self._db.execute(sql, (box, *name)).fetchone()
         if row is None:
             return False
-        self._db.execute("UPDATE blobs SET blob = NULL, size = 0 WHERE id = ?", (row[0],))
+        self._db.execute("UPDATE blobs SET blob = NULL, object = NULL, size = 0 WHERE id = ?", (row[0],))
         self._db.execute("UPDATE mailboxes SET bytes = bytes - ? WHERE no = ?", (row[1], box))
+        unneeded += [row[2]] if row[2] else []
         return True
+
+    # -- objects ------------------------------------------------------------------------------------
+
+    def _join(self, objects: Objects | None) -> None:
+        """See :func:`syncmem.relay.rows.joined`."""
+        row = self._db.execute("SELECT prefix FROM objects").fetchone()
+        prefix = join(objects, row and row[0], self._randomness)
+        if prefix and not row:
+            with self._file.held(), self._file.transaction():
+                self._db.execute("INSERT INTO objects VALUES (?)", (prefix,))
+        self.objects, self.prefix = objects, prefix
+
+    def _note(self, keys: Sequence[str]) -> None:
+        now = self._clock.now()
+        with self._file.held(), self._file.transaction():
+            self._db.executemany("INSERT INTO loose (object, since) VALUES (?, ?)", [(key, now) for key in keys])
+
+    def _mark(self, keys: Sequence[str]) -> None:
+        sql = "INSERT INTO loose (object, since, condemned) VALUES (?, 0, 1) ON CONFLICT DO UPDATE SET condemned = 1"
+        self._db.executemany(sql, [(key,) for key in keys])
+
+    def _settle(self, keys: Sequence[str]) -> None:
+        with self._file.held(), self._file.transaction():
+            self._db.executemany("DELETE FROM loose WHERE object = ? AND condemned", [(key,) for key in keys])
+
+    def _condemn(self, grace_seconds: float) -> list[str]:
+        before = self._clock.now() - int(grace_seconds * 1_000_000)
+        with self._file.held(), self._file.transaction():
+            self._db.execute("UPDATE loose SET condemned = 1 WHERE since <= ?", (before,))
+            return [row[0] for row in self._db.execute("SELECT object FROM loose WHERE condemned").fetchall()]
 
     # -- reading ------------------------------------------------------------------------------------
 
-    def _behind(self, box: int, ends: dict[bytes, int], request: Exchange) -> list[tuple[int, BlobName, int]]:
-        """(row, name, size) of what lies behind the cursors, in order; one more than an answer lists, if there is."""
+    def _find(self, mailbox: bytes, names: Sequence[BlobName]) -> Iterator[Content | None]:
         sql = (
-            "SELECT id, counter, digest, size FROM blobs "
+            "SELECT b.blob, b.object FROM blobs b JOIN mailboxes m ON m.no = b.mailbox "
+            "WHERE m.id = ? AND b.stream = ? AND b.counter = ? AND b.digest = ?"
+        )
+        for name in names:
+            with self._file.held():
+                row = self._db.execute(sql, (mailbox, *name)).fetchone()
+            yield Content(*row) if row else None
+
+    def _behind(self, box: int, ends: Mapping[bytes, int], request: Exchange) -> list[Listed]:
+        """What lies behind the cursors, in order; one more than an answer lists, if there is."""
+        sql = (
+            "SELECT counter, digest, size FROM blobs "
             "WHERE mailbox = ? AND stream = ? AND counter > ? AND size > 0 ORDER BY counter LIMIT ?"
         )
         own = {(put.stream, put.counter) for put in request.puts}
-        found: list[tuple[int, BlobName, int]] = []
+        found: list[Listed] = []
         for stream in sorted(ends):
             cursor = request.cursors.get(stream, 0)
             if ends[stream] > cursor:
                 room = LISTED_MAX + 1 - len(found) + len(own)
-                for row, counter, mark, size in self._db.execute(sql, (box, stream, cursor, room)):
+                for counter, mark, size in self._db.execute(sql, (box, stream, cursor, room)):
                     if (stream, counter) not in own:
-                        found.append((row, BlobName(stream, counter, mark), size))
+                        found.append(Listed(BlobName(stream, counter, mark), size, None))
             if len(found) > LISTED_MAX:
                 break
         return found
 
-    def _along(self, listed: Sequence[tuple[int, BlobName, int]], wanted: int) -> list[Listed]:
-        """The listing with the first blobs' content while they fit the budget."""
-        result = []
-        budget = min(wanted, INLINE_BYTES_MAX)
-        for row, name, size in listed:
-            budget -= size
-            blob = (
-                self._db.execute("SELECT blob FROM blobs WHERE id = ?", (row,)).fetchone()[0] if budget >= 0 else None
-            )
-            result.append(Listed(name, size, blob))
-        return result
+    def _contents(self, box: int, listed: Sequence[Listed], wanted: int) -> dict[BlobName, Content]:
+        """The first blobs' contents while they fit the budget."""
+        sql = "SELECT blob, object FROM blobs WHERE mailbox = ? AND stream = ? AND counter = ?"
+        return {
+            name: Content(*self._db.execute(sql, (box, name.stream, name.counter)).fetchone())
+            for name in fitting(listed, wanted)
+        }

@@ -12,7 +12,8 @@ from typing import Protocol
 
 from syncmem.wire.mailbox import Answer, BlobName, Drop, Exchange
 
-Told = Callable[[bytes | None], None]
+Position = tuple[bytes, int]  # a mailbox's epoch, and the sum of the ends of its streams
+Told = Callable[[bytes | None, Position | None], None]
 
 
 class Store(Protocol):
@@ -27,13 +28,14 @@ class Store(Protocol):
     def drop(self, request: Drop) -> list[bool]:
         """Forget blobs, if enough members have signed; which are gone (also if they were before)."""
 
-    def position(self, mailbox: bytes) -> tuple[bytes, int] | None:
-        """A mailbox's epoch and the sum of the ends of its streams, by its id; None: there is none yet."""
+    def position(self, mailbox: bytes) -> Position | None:
+        """Where a mailbox is, by its id; None: there is none yet."""
 
     def listen(self, told: Told) -> None:
-        """From now on ``told`` is called with the id of each mailbox in which a blob was stored, whichever process
-        stored it: after that is durable and before it is answered, now and then twice, from a thread of the store's,
-        so it must return at once. ``None``: something was missed, and any mailbox may have moved."""
+        """From now on ``told`` is called with the id of each mailbox in which a blob was stored, and where it is now,
+        whichever process stored it: after that is durable and before it is answered, now and then twice or in
+        disorder, from a thread of the store's, so it must return at once. ``None, None``: something was missed, and
+        any mailbox may have moved."""
 
     def check(self) -> None:
         """Whether the store is still there, without reading it."""

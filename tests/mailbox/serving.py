@@ -16,8 +16,8 @@ from typing import Any
 
 from syncmem import labels
 from syncmem.relay.limits import Limits
+from syncmem.relay.opening import open_store
 from syncmem.relay.server import server
-from syncmem.relay.store import SqliteStore
 from syncmem.seal.envelope import EpochKey
 from syncmem.seal.keys import public_key, sign
 from syncmem.sync import open_mailbox
@@ -27,21 +27,24 @@ SECONDS_MAX = 30
 
 
 class RelayProcess:
-    """A relay as its own process."""
+    """A relay as its own process, over a folder or the address of a database."""
 
-    def __init__(self, folder: Path, *options: str, **process: Any) -> None:
+    def __init__(self, folder: Path | str, *options: str, **process: Any) -> None:
         self.folder = folder
         self._options = options
         self._process_options = process
         self.start()
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "syncmem", "relay", "--data", str(self.folder), "--port", "0", *self._options]
+        command = [sys.executable, "-m", "syncmem", "relay", *self._where(), "--port", "0", *self._options]
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **self._process_options
         )
         assert self.process.stdout is not None
         self.address = self.process.stdout.readline().split()[-1]
+
+    def _where(self) -> list[str]:
+        return ["--data", str(self.folder)] if isinstance(self.folder, Path) else ["--store", self.folder]
 
     def kill(self) -> None:
         self.process.kill()
@@ -55,16 +58,19 @@ class RelayProcess:
 
 
 class RelayThread:
-    """A relay in this process: over a real socket and a real file, with limits that a test can wait for."""
+    """A relay in this process: over a real socket and a real store, with limits that a test can wait for."""
 
-    def __init__(self, folder: Path, limits: Limits | None = None, **more: Any) -> None:
+    def __init__(
+        self, folder: Path | str, limits: Limits | None = None, blobs: str | None = None, **more: Any
+    ) -> None:
         self.folder = folder
+        self.blobs = blobs
         self.limits = limits or Limits()
         self._more = more
         self.start()
 
     def start(self) -> None:
-        self.store = SqliteStore(self.folder, os.urandom, self.limits)
+        self.store = open_store(str(self.folder), os.urandom, self.limits, blobs=self.blobs)
         self.said: list[str] = []
         self._server = server(self.store, self.limits, access=self.said.append, **self._more)
         self._listening = socket.create_server(("127.0.0.1", 0))
@@ -81,8 +87,10 @@ class RelayThread:
 
 
 @contextlib.contextmanager
-def running(folder: Path, limits: Limits | None = None, **more: Any) -> Iterator[RelayThread]:
-    relay = RelayThread(folder, limits, **more)
+def running(
+    folder: Path | str, limits: Limits | None = None, *, blobs: str | None = None, **more: Any
+) -> Iterator[RelayThread]:
+    relay = RelayThread(folder, limits, blobs, **more)
     try:
         yield relay
     finally:
@@ -90,7 +98,7 @@ def running(folder: Path, limits: Limits | None = None, **more: Any) -> Iterator
 
 
 @contextlib.contextmanager
-def process(folder: Path, *options: str, **more: Any) -> Iterator[RelayProcess]:
+def process(folder: Path | str, *options: str, **more: Any) -> Iterator[RelayProcess]:
     relay = RelayProcess(folder, *options, **more)
     try:
         yield relay

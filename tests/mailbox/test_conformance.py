@@ -1,4 +1,5 @@
-"""What every kind of mailbox does alike: in memory, in a folder, at a relay over a real socket."""
+"""What every kind of mailbox does alike: in memory, in a folder, in object storage, at a relay over a real socket and
+whatever that keeps its mailboxes in."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from syncmem.sync import open_mailbox
 from syncmem.sync.in_memory import InMemoryServer
 from syncmem.wire import mailbox as wire
 from syncmem.wire.mailbox import BLOB_BYTES_MAX, Answer, BlobName, Exchange, Mailbox, Outcome, Put, digest
+from tests.mailbox.places import KINDS, place
 from tests.mailbox.serving import RelayProcess, ask, ask_at, drop, new_key
 
 KEY = EpochKey(bytes(16), "vault", bytes(16), b"k" * 32, bytes(32))
@@ -28,23 +30,24 @@ def relay(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RelayProcess]:
     made.close()
 
 
-@pytest.fixture(params=["memory", "folder", "relay"])
-def box(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Mailbox]]:
+@pytest.fixture(scope="module", params=KINDS)
+def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where the mailboxes are."""
+    with place(request.param, tmp_path_factory, request) as made:
+        yield made
+
+
+@pytest.fixture
+def box(address: str) -> Iterator[Callable[[], Mailbox]]:
     """Opens the same address anew at each call."""
     opened: list[Mailbox] = []
+    server = InMemoryServer()
 
-    def open_again(address: str) -> Mailbox:
-        opened.append(open_mailbox(address))
+    def open_again() -> Mailbox:
+        opened.append(server.mailbox() if address == "memory" else open_mailbox(address))
         return opened[-1]
 
-    if request.param == "memory":
-        server = InMemoryServer()
-        yield server.mailbox
-    elif request.param == "folder":
-        yield lambda: open_again(f"folder:{tmp_path}")
-    else:
-        address = request.getfixturevalue("relay").address
-        yield lambda: open_again(address)
+    yield open_again
     for box in opened:
         box.close()
 

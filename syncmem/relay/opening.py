@@ -1,0 +1,37 @@
+"""The store of an address: a folder, or a PostgreSQL database; its larger blobs, if wanted, in object storage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from syncmem.objects import Objects
+from syncmem.relay.limits import Limits
+from syncmem.relay.rows import RowStore
+
+
+def open_store(
+    address: str, randomness: Callable[[int], bytes], limits: Limits | None = None, *, blobs: str | None = None
+) -> RowStore:
+    """Open ``DIR`` or ``postgres://...``; ``blobs``: ``s3://BUCKET/PREFIX`` or another address of object storage.
+
+    Raises:
+        InvalidInput: an address is none, or an extra is not installed.
+        FileError: the store cannot be opened; see its kinds.
+    """
+    objects = None if blobs is None else Objects(blobs)
+    try:
+        if is_database(address):
+            from syncmem.relay.postgres import PostgresStore
+
+            return PostgresStore(address, randomness, limits, objects=objects)
+        from syncmem.relay.store import SqliteStore
+
+        return SqliteStore(address, randomness, limits, objects=objects)
+    except BaseException:
+        if objects is not None:
+            objects.close()
+        raise
+
+
+def is_database(address: str) -> bool:
+    return address.startswith(("postgres://", "postgresql://"))

@@ -1,0 +1,308 @@
+"""The relay's store in PostgreSQL: any number of relay processes on one database, none of which keeps anything itself.
+
+Rules: whoever changes a mailbox locks its row first, so that changes of one mailbox follow each other and those of
+different ones do not meet; who only reads sees one state and waits for nobody; what is answered is committed to the
+disk there; while a store is being moved nothing is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from functools import partial
+from typing import Any, Final
+
+from syncmem.errors import Busy
+from syncmem.objects import Objects
+from syncmem.relay.limits import Limits
+from syncmem.relay.notices import Notices
+from syncmem.relay.postgres_pool import Pool
+from syncmem.relay.postgres_schema import LOCK, migrate
+from syncmem.relay.puts import Place, Room, fitting, places
+from syncmem.relay.rows import Content, RowStore, Taken, join
+from syncmem.relay.stores import Position, Told
+from syncmem.wire.mailbox import (
+    EPOCH_BYTES,
+    LISTED_MAX,
+    Answer,
+    BlobName,
+    Drop,
+    Exchange,
+    Listed,
+    Outcome,
+    Put,
+    PutResult,
+    digest,
+    may_drop,
+)
+
+_ID_BYTES: Final = 16
+_FETCHED: Final = 8  # blobs of one question: at most so many MiB in memory
+_MOVING: Final = "the relay's store is being moved; sync again in a moment"
+_LATE: Final = "a blob took too long on its way; sync again in a moment"
+
+
+class PostgresStore(RowStore):
+    """All mailboxes of a relay. Safe from several threads, and from several processes.
+
+    Raises:
+        FileError: the database cannot be used; see its kinds. So does every method.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        randomness: Callable[[int], bytes],
+        limits: Limits | None = None,
+        *,
+        objects: Objects | None = None,
+    ) -> None:
+        super().__init__(limits or Limits(), randomness)
+        self._pool = Pool(address, lambda connection: migrate(connection, randomness(_ID_BYTES)))
+        try:
+            id, prefix = self._pool.ask(lambda db: db.fetchrow("SELECT id, prefix FROM store"))
+            self._notices = Notices(self._pool, f"syncmem_{id.hex()}", _enter)
+            self._join(objects, prefix)
+            self._pool.start(self._notices.run())
+        except BaseException:
+            self._pool.close()
+            raise
+
+    def close(self) -> None:
+        self._pool.close()
+        if self.objects is not None:
+            self.objects.close()
+
+    def check(self) -> None:
+        """Whether the database answers, as far as this process knows."""
+        if not self._notices.connected:
+            raise Busy("the relay's database does not answer; sync again in a moment")
+
+    def position(self, mailbox: bytes) -> Position | None:
+        """Where a mailbox is, by its id; None: there is none yet."""
+        sql = (
+            "SELECT epoch, (SELECT coalesce(sum(last), 0)::bigint FROM streams WHERE mailbox = $1) "
+            "FROM mailboxes WHERE mailbox = $1"
+        )
+        row = self._pool.ask(lambda db: db.fetchrow(sql, mailbox))
+        return None if row is None else (row[0], row[1])
+
+    def listen(self, told: Told) -> None:
+        """See :class:`syncmem.relay.stores.Store`."""
+        self._notices.told = told
+
+    # -- exchanging ---------------------------------------------------------------------------------
+
+    def _take(self, request: Exchange, objects: Mapping[Place, str]) -> Taken:
+        async def ask(db: Any) -> Taken:
+            taken = None if request.puts else await self._look(db, request)
+            return taken or await self._change(db, request, objects)
+
+        taken = self._pool.ask(ask)
+        if any(result.outcome in (Outcome.STORED, Outcome.KNOWN) for result in taken.answer.results):
+            position = taken.answer.epoch, sum(taken.answer.ends.values())
+            self._pool.run(self._notices.send(request.mailbox, position))
+        return taken
+
+    async def _look(self, db: Any, request: Exchange) -> Taken | None:
+        """Only read, in one state of the database; None: there is something to be written."""
+        async with db.transaction(isolation="repeatable_read", readonly=True):
+            sql = (
+                "SELECT epoch, $2::bytea IS NULL OR EXISTS (SELECT FROM drop_keys WHERE mailbox = $1 AND key = $2) "
+                "FROM mailboxes WHERE mailbox = $1"
+            )
+            row = await db.fetchrow(sql, request.mailbox, request.drop_key)
+            if row is None or not row[1]:
+                return None
+            ends = await self._ends(db, request.mailbox)
+            return await self._answer(db, request, row[0], [], ends)
+
+    async def _change(self, db: Any, request: Exchange, objects: Mapping[Place, str]) -> Taken:
+        box = request.mailbox
+        async with db.transaction():
+            epoch, size = await self._lock(db, box)
+            if request.drop_key is not None:
+                await db.execute("INSERT INTO drop_keys VALUES ($1, $2) ON CONFLICT DO NOTHING", box, request.drop_key)
+            before = await self._ends(db, box)
+            room = Room(await self._taken(db, box, places(request.puts)), dict(before), size)
+            results = [room.put(put, self._limits) for put in request.puts]
+            stored = [put for put, result in zip(request.puts, results, strict=True) if not result.outcome]
+            if stored:
+                await self._insert(db, box, stored, objects)
+                await self._update(db, box, room, before)
+            unneeded = await self._part(db, stored, objects)
+            taken = await self._answer(db, request, epoch, results, room.ends)
+        return Taken(taken.answer, taken.contents, unneeded)
+
+    async def _lock(self, db: Any, box: bytes) -> tuple[bytes, int]:
+        """Nobody else changes the mailbox until the transaction ends; made where there was none."""
+        sql = "SELECT epoch, bytes, pg_try_advisory_xact_lock_shared($2) FROM mailboxes WHERE mailbox = $1 FOR UPDATE"
+        row = await db.fetchrow(sql, box, LOCK)
+        if row is None:
+            made = self._randomness(EPOCH_BYTES)
+            await db.execute("INSERT INTO mailboxes (mailbox, epoch) VALUES ($1, $2) ON CONFLICT DO NOTHING", box, made)
+            row = await db.fetchrow(sql, box, LOCK)
+        if not row[2]:
+            raise Busy(_MOVING)
+        return row[0], row[1]
+
+    async def _ends(self, db: Any, box: bytes) -> dict[bytes, int]:
+        return dict(await db.fetch("SELECT stream, last FROM streams WHERE mailbox = $1", box))
+
+    async def _taken(self, db: Any, box: bytes, asked: Sequence[Place]) -> dict[Place, bytes]:
+        sql = (
+            "SELECT stream, counter, digest FROM blobs "
+            "JOIN unnest($2::bytea[], $3::bigint[]) AS asked (stream, counter) USING (stream, counter) "
+            "WHERE mailbox = $1"
+        )
+        rows = await db.fetch(sql, box, [stream for stream, _ in asked], [counter for _, counter in asked])
+        return {(row[0], row[1]): row[2] for row in rows}
+
+    async def _insert(self, db: Any, box: bytes, stored: Sequence[Put], objects: Mapping[Place, str]) -> None:
+        sql = "INSERT INTO blobs (mailbox, stream, counter, digest, size, blob, object) VALUES ($1,$2,$3,$4,$5,$6,$7)"
+        rows = []
+        for put in stored:
+            object = objects.get((put.stream, put.counter))
+            blob = put.blob if object is None else None
+            rows.append((box, put.stream, put.counter, digest(put.blob), len(put.blob), blob, object))
+        await db.executemany(sql, rows)
+
+    async def _update(self, db: Any, box: bytes, room: Room, before: Mapping[bytes, int]) -> None:
+        moved = {stream: last for stream, last in room.ends.items() if before.get(stream) != last}
+        sql = (
+            "INSERT INTO streams (mailbox, stream, last) SELECT $1, * FROM unnest($2::bytea[], $3::bigint[]) "
+            "ON CONFLICT (mailbox, stream) DO UPDATE SET last = excluded.last"
+        )
+        await db.execute(sql, box, [*moved], [*moved.values()])
+        await db.execute("UPDATE mailboxes SET bytes = $2 WHERE mailbox = $1", box, room.size)
+
+    async def _part(self, db: Any, stored: Sequence[Put], objects: Mapping[Place, str]) -> list[str]:
+        """Objects that rows name now are loose no more; the others are condemned, and told."""
+        if not objects:
+            return []
+        named = [objects[place] for put in stored if (place := (put.stream, put.counter)) in objects]
+        sql = "DELETE FROM loose WHERE object = ANY($1) AND NOT condemned RETURNING object"
+        if len(await db.fetch(sql, named)) < len(named):
+            raise Busy(_LATE)
+        unneeded = [*{*objects.values()} - {*named}]
+        await self._mark(db, unneeded)
+        return unneeded
+
+    # -- listing ------------------------------------------------------------------------------------
+
+    async def _answer(
+        self, db: Any, request: Exchange, epoch: bytes, results: Sequence[PutResult], ends: Mapping[bytes, int]
+    ) -> Taken:
+        own = {(put.stream, put.counter) for put in request.puts}
+        listed = await self._behind(db, request, own, ends)
+        contents = await self._contents(db, request.mailbox, fitting(listed[:LISTED_MAX], request.inline_bytes_max))
+        answer = Answer(epoch, results, ends, listed[:LISTED_MAX], len(listed) > LISTED_MAX)
+        return Taken(answer, contents)
+
+    async def _behind(self, db: Any, request: Exchange, own: set[Place], ends: Mapping[bytes, int]) -> list[Listed]:
+        """What lies behind the cursors, in order; one more than an answer lists, if there is."""
+        sql = (
+            "SELECT c.stream, b.counter, b.digest, b.size FROM unnest($2::bytea[], $3::bigint[]) AS c (stream, cursor) "
+            "CROSS JOIN LATERAL (SELECT counter, digest, size FROM blobs WHERE mailbox = $1 AND stream = c.stream "
+            "AND counter > c.cursor AND size > 0 ORDER BY counter LIMIT $4) b ORDER BY c.stream, b.counter LIMIT $4"
+        )
+        cursors = {stream: request.cursors.get(stream, 0) for stream in ends}
+        moved = [stream for stream, end in ends.items() if end > cursors[stream]]
+        if not moved:
+            return []
+        cursors_moved = [cursors[stream] for stream in moved]
+        rows = await db.fetch(sql, request.mailbox, moved, cursors_moved, LISTED_MAX + 1 + len(own))
+        found = [Listed(BlobName(row[0], row[1], row[2]), row[3], None) for row in rows if (row[0], row[1]) not in own]
+        return found[: LISTED_MAX + 1]
+
+    async def _contents(self, db: Any, box: bytes, names: Sequence[BlobName]) -> dict[BlobName, Content]:
+        if not names:
+            return {}
+        sql = (
+            "SELECT stream, counter, digest, blob, object FROM blobs "
+            "JOIN unnest($2::bytea[], $3::bigint[], $4::bytea[]) AS asked (stream, counter, digest) "
+            "USING (stream, counter, digest) WHERE mailbox = $1"
+        )
+        rows = await db.fetch(sql, box, *map(list, zip(*names, strict=True)))
+        found = {BlobName(row[0], row[1], row[2]): Content(row[3], row[4]) for row in rows}
+        return {name: found[name] for name in names if name in found}
+
+    def _find(self, mailbox: bytes, names: Sequence[BlobName]) -> Iterator[Content | None]:
+        for start in range(0, len(names), _FETCHED):
+            part = names[start : start + _FETCHED]
+            found = self._pool.ask(partial(self._contents, box=mailbox, names=part))
+            yield from map(found.get, part)
+
+    # -- dropping -----------------------------------------------------------------------------------
+
+    def _forget(self, request: Drop) -> tuple[list[bool], list[str]]:
+        async def ask(db: Any) -> tuple[list[bool], list[str]]:
+            async with db.transaction():
+                box = request.mailbox
+                keys = {row[0] for row in await db.fetch("SELECT key FROM drop_keys WHERE mailbox = $1", box)}
+                if not may_drop(request, keys):
+                    return [False for _ in request.names], []
+                await self._lock(db, box)
+                there = await self._taken(db, box, [(name.stream, name.counter) for name in request.names])
+                gone = [there.get((name.stream, name.counter)) == name.digest for name in request.names]
+                names = [name for name, is_gone in zip(request.names, gone, strict=True) if is_gone]
+                return gone, await self._empty(db, box, names)
+
+        return self._pool.ask(ask)
+
+    async def _empty(self, db: Any, box: bytes, names: Sequence[BlobName]) -> list[str]:
+        """Keep the places and the names alone; the objects that are condemned by it."""
+        sql = (
+            "WITH old AS (SELECT stream, counter, size, object FROM blobs "
+            "JOIN unnest($2::bytea[], $3::bigint[]) AS asked (stream, counter) USING (stream, counter) "
+            "WHERE mailbox = $1 AND size > 0) "
+            "UPDATE blobs b SET blob = NULL, object = NULL, size = 0 FROM old "
+            "WHERE b.mailbox = $1 AND b.stream = old.stream AND b.counter = old.counter RETURNING old.size, old.object"
+        )
+        rows = await db.fetch(sql, box, [name.stream for name in names], [name.counter for name in names])
+        freed = sum(row[0] for row in rows)
+        await db.execute("UPDATE mailboxes SET bytes = bytes - $2 WHERE mailbox = $1", box, freed)
+        unneeded = [row[1] for row in rows if row[1] is not None]
+        await self._mark(db, unneeded)
+        return unneeded
+
+    # -- objects ------------------------------------------------------------------------------------
+
+    def _join(self, objects: Objects | None, prefix: str | None) -> None:
+        """See :func:`syncmem.relay.rows.join`; of several processes that do so first, one draws the prefix."""
+        drawn = join(objects, prefix, self._randomness)
+        if drawn and prefix is None:
+            sql = "UPDATE store SET prefix = coalesce(prefix, $1) RETURNING prefix"
+            drawn = self._pool.ask(lambda db: db.fetchval(sql, drawn))
+        self.objects, self.prefix = objects, drawn
+
+    def _note(self, keys: Sequence[str]) -> None:
+        sql = "INSERT INTO loose (object, since) SELECT key, now() FROM unnest($1::text[]) key ON CONFLICT DO NOTHING"
+        self._pool.ask(lambda db: db.execute(sql, list(keys)))
+
+    async def _mark(self, db: Any, keys: Sequence[str]) -> None:
+        if keys:
+            sql = (
+                "INSERT INTO loose SELECT key, now(), true FROM unnest($1::text[]) key "
+                "ON CONFLICT (object) DO UPDATE SET condemned = true"
+            )
+            await db.execute(sql, list(keys))
+
+    def _settle(self, keys: Sequence[str]) -> None:
+        sql = "DELETE FROM loose WHERE object = ANY($1) AND condemned"
+        self._pool.ask(lambda db: db.execute(sql, list(keys)))
+
+    def _condemn(self, grace_seconds: float) -> list[str]:
+        async def ask(db: Any) -> list[str]:
+            async with db.transaction():
+                sql = "UPDATE loose SET condemned = true WHERE NOT condemned AND since <= now() - $1::interval"
+                await db.execute(sql, timedelta(seconds=grace_seconds))
+                return [row[0] for row in await db.fetch("SELECT object FROM loose WHERE condemned")]
+
+        return self._pool.ask(ask)
+
+
+async def _enter(db: Any) -> None:
+    """A relay that runs is seen by who wants to move the store, and waits while it is being moved."""
+    if not await db.fetchval("SELECT pg_try_advisory_lock_shared($1)", LOCK):
+        raise Busy(_MOVING)

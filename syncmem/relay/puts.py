@@ -1,0 +1,81 @@
+"""What becomes of the blobs that are put, and which come along, decided in one place for every kind of store.
+
+Rules: every put is answered for itself; the same blob again is known; a place is given once, also where what had it
+was dropped; what does not fit is refused and what comes after it may fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from syncmem.relay.limits import Limits
+from syncmem.wire.mailbox import (
+    CONFLICT,
+    INLINE_BYTES_MAX,
+    STREAMS_MAX,
+    BlobName,
+    Listed,
+    Outcome,
+    Put,
+    PutResult,
+    check_put,
+    digest,
+)
+
+Place = tuple[bytes, int]  # a stream, and a counter there
+
+_STORED: Final = PutResult(Outcome.STORED, "")
+_KNOWN: Final = PutResult(Outcome.KNOWN, "")
+_CONFLICT: Final = PutResult(Outcome.CONFLICT, CONFLICT)
+_FULL: Final = PutResult(Outcome.OVER_QUOTA, "this mailbox is full; compact it, or tell the relay's operator")
+_STREAMS: Final = PutResult(Outcome.OVER_QUOTA, f"a mailbox has at most {STREAMS_MAX} streams; rotate the scope's key")
+
+
+@dataclass(slots=True)
+class Room:
+    """What a mailbox holds, as far as it decides about puts; it is brought up to date with each that is stored.
+
+    Attributes:
+        taken: the digests of what has (or had) the places that are asked for.
+        ends: how far each stream goes.
+        size: bytes of all blobs.
+    """
+
+    taken: dict[Place, bytes]
+    ends: dict[bytes, int]
+    size: int
+
+    def put(self, put: Put, limits: Limits) -> PutResult:
+        """What becomes of a blob."""
+        refused = check_put(put)
+        if refused is not None:
+            return refused
+        place, mark = (put.stream, put.counter), digest(put.blob)
+        if place in self.taken:
+            return _KNOWN if self.taken[place] == mark else _CONFLICT
+        if self.size + len(put.blob) > limits.mailbox_bytes_max:
+            return _FULL
+        if put.stream not in self.ends and len(self.ends) >= STREAMS_MAX:
+            return _STREAMS
+        self.taken[place] = mark
+        self.size += len(put.blob)
+        self.ends[put.stream] = max(self.ends.get(put.stream, 0), put.counter)
+        return _STORED
+
+
+def places(puts: Sequence[Put]) -> list[Place]:
+    """Where blobs are put that may be kept at all."""
+    return list(dict.fromkeys((put.stream, put.counter) for put in puts if check_put(put) is None))
+
+
+def fitting(listed: Sequence[Listed], wanted: int) -> list[BlobName]:
+    """The blobs whose contents come along: the first ones, while they fit the budget."""
+    budget = min(wanted, INLINE_BYTES_MAX)
+    names = []
+    for entry in listed:
+        budget -= entry.size
+        if budget >= 0:
+            names.append(entry.name)
+    return names

@@ -1,0 +1,194 @@
+"""What every store does alike: rows in a database, and the larger blobs, if that is wanted, as objects beside it.
+
+Rules: a row that names an object is committed only after the object is durable, and an object is removed only after
+no row names it. An object whose fate is open stands in the table ``loose``: from before it is written until a row
+names it, and from when no row names it any more until it is gone. A loose object that is condemned is never named by
+a row again, so collecting is safe however long a put takes; every try writes under a key of its own.
+"""
+
+from __future__ import annotations
+
+import logging
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from syncmem.errors import Busy, FileError
+from syncmem.objects import NotAllowed, NotReached, Objects
+from syncmem.relay.limits import Limits
+from syncmem.relay.puts import Place
+from syncmem.relay.stores import Store
+from syncmem.wire.mailbox import Answer, BlobName, Drop, Exchange, Listed, check_put, mailbox_id
+
+INLINE_BYTES: Final = 64 * 1024  # a blob that is larger becomes an object, where there are objects
+GRACE_SECONDS: Final = 24 * 3600  # after which an object that no row came to name is given up
+_KEY_BYTES: Final = 16
+_GONE: Final = "the relay's object storage does not answer; sync again in a moment"
+_log = logging.getLogger("syncmem.relay")
+
+
+class Content(NamedTuple):
+    """What a blob is, or the key of the object that holds it."""
+
+    blob: bytes | None
+    object: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """An answer, with the contents that come along, and the objects that were written and are not needed."""
+
+    answer: Answer
+    contents: Mapping[BlobName, Content]
+    unneeded: Sequence[str] = ()
+
+
+class RowStore(Store):
+    """See :class:`syncmem.relay.stores.Store`. ``objects``: where the larger blobs go, and the prefix of their keys."""
+
+    def __init__(self, limits: Limits, randomness: Callable[[int], bytes]) -> None:
+        self._limits = limits
+        self._randomness = randomness
+        self.objects: Objects | None = None
+        self.prefix = ""
+
+    def exchange(self, request: Exchange) -> Answer:
+        """Keep what is put, and say what is there."""
+        taken = self._take(request, self._write_objects(request))
+        self._remove_objects(taken.unneeded)
+        return replace(taken.answer, listed=self._along(taken))
+
+    def get(self, key: bytes, names: Sequence[BlobName]) -> Iterator[tuple[BlobName, bytes | None]]:
+        """Blobs by name, one at a time, in order."""
+        found = self._find(mailbox_id(key), names)
+        blobs = map(self._read, found) if self.objects is None else self.objects.each(self._read, found)
+        yield from zip(names, blobs, strict=True)
+
+    def drop(self, request: Drop) -> list[bool]:
+        """Forget blobs, if enough members have signed; which are gone (also if they were before)."""
+        gone, unneeded = self._forget(request)
+        self._remove_objects(unneeded)
+        return gone
+
+    def collect(self, grace_seconds: float = GRACE_SECONDS) -> int:
+        """Remove the objects that no row names: those that were given up, and those that no row came to name for so
+        long. How many went."""
+        unneeded = self._condemn(grace_seconds)
+        self._remove_objects(unneeded)
+        return len(unneeded)
+
+    # -- objects ------------------------------------------------------------------------------------
+
+    def _write_objects(self, request: Exchange) -> dict[Place, str]:
+        """The larger blobs become objects, each noted before it is written; place -> key."""
+        if self.objects is None:
+            return {}
+        large = {
+            (put.stream, put.counter): put.blob
+            for put in request.puts
+            if len(put.blob) > INLINE_BYTES and check_put(put) is None
+        }
+        folder = f"{self.prefix}/{request.mailbox.hex()}"
+        keys = {place: f"{folder}/{self._randomness(_KEY_BYTES).hex()}" for place in large}
+        if keys:
+            self._note(list(keys.values()))
+            put = self.objects.put
+            with reaching():
+                list(self.objects.each(lambda place: put(keys[place], large[place]), keys))
+        return keys
+
+    def _remove_objects(self, keys: Sequence[str]) -> None:
+        """What cannot be removed now is collected later."""
+        if not keys or self.objects is None:
+            return
+        try:
+            list(self.objects.each(self.objects.remove, keys))
+            with suppress(FileError):
+                self._settle(keys)
+        except (NotReached, NotAllowed) as error:
+            _log.warning("%d objects wait to be removed: %s", len(keys), error)
+
+    def _along(self, taken: Taken) -> list[Listed]:
+        """The listing with the contents that come along."""
+        contents = taken.contents
+        blobs = {name: content.blob for name, content in contents.items()}
+        objects = [name for name, content in contents.items() if content.object is not None]
+        try:
+            if objects and self.objects is not None:
+                blobs.update(
+                    zip(objects, self.objects.each(lambda name: self._read(contents[name]), objects), strict=True)
+                )
+        except Busy as error:
+            _log.warning("blobs are listed and not sent along: %s", error)
+        return [entry._replace(blob=blobs.get(entry.name)) for entry in taken.answer.listed]
+
+    def _read(self, content: Content | None) -> bytes | None:
+        if content is None or content.object is None:
+            return content and content.blob
+        if self.objects is None:
+            raise Busy("blobs of this relay lie in object storage; tell its operator to start it with --blobs")
+        with reaching():
+            blob = self.objects.read(content.object)
+        if blob is None:
+            _log.error("an object that a row names is not there")
+        return blob
+
+    # -- what each database does --------------------------------------------------------------------
+
+    @abstractmethod
+    def _take(self, request: Exchange, objects: Mapping[Place, str]) -> Taken:
+        """Put in one transaction, and look; what is stored of ``objects`` is loose no more, the others condemned."""
+
+    @abstractmethod
+    def _find(self, mailbox: bytes, names: Sequence[BlobName]) -> Iterator[Content | None]:
+        """Contents by name, in order; None: not there."""
+
+    @abstractmethod
+    def _forget(self, request: Drop) -> tuple[list[bool], list[str]]:
+        """Drop in one transaction; which are gone, and the objects that are condemned by it."""
+
+    @abstractmethod
+    def _note(self, keys: Sequence[str]) -> None:
+        """These objects are about to be written."""
+
+    @abstractmethod
+    def _settle(self, keys: Sequence[str]) -> None:
+        """These objects are gone."""
+
+    @abstractmethod
+    def _condemn(self, grace_seconds: float) -> list[str]:
+        """Condemn the loose objects of that age; all that are condemned."""
+
+
+def join(objects: Objects | None, prefix: str | None, randomness: Callable[[int], bytes]) -> str:
+    """The prefix of a store's objects (``prefix``: what it has noted), drawn and marked there the first time.
+
+    No two stores have the same, so that nobody collects what is another's; and the mark is not where the objects of
+    this store are not.
+
+    Raises:
+        FileError: these are not the store's objects, or it has some and none were named.
+    """
+    if objects is None:
+        if prefix:
+            raise FileError("blobs of this store lie in object storage; start it with the same --blobs as before")
+        return ""
+    with reaching():
+        if prefix is None:
+            prefix = f"relay-{randomness(_KEY_BYTES).hex()}"
+            objects.put(f"{prefix}/mark", b"objects of a relay; leave them to it\n")
+        elif objects.read(f"{prefix}/mark") is None:
+            raise FileError(f"{objects.address} does not hold the blobs of this store; name the --blobs of before")
+    return prefix
+
+
+@contextmanager
+def reaching() -> Iterator[None]:
+    """Failures of object storage in words that a client may be told."""
+    try:
+        yield
+    except (NotReached, NotAllowed) as error:
+        _log.error("%s", error)
+        raise Busy(_GONE) from error

@@ -1,0 +1,16 @@
+"""Servers that tests of mailboxes share: one of each in a process of the tests, begun when it is first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.mailbox.postgres import Cluster
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Cluster]:
+    cluster = Cluster()
+    yield cluster
+    cluster.close()

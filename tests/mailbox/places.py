@@ -1,0 +1,30 @@
+"""Every kind of place where mailboxes may be, by name: each is real, and empty at first."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+
+from tests.mailbox.serving import running
+
+KINDS = (
+    "memory", "folder", "relay on SQLite", "relay on PostgreSQL", "relay on SQLite with objects",
+    "relay on PostgreSQL with objects",
+)  # fmt: skip
+
+
+@contextlib.contextmanager
+def place(kind: str, folders: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of a place, which is there until the block ends."""
+    folder = folders.mktemp("place")
+    if kind == "memory":
+        yield "memory"
+    elif kind == "folder":
+        yield f"folder:{folder}"
+    else:
+        store = request.getfixturevalue("postgres").database() if "PostgreSQL" in kind else folder / "relay"
+        blobs = f"file://{folder}/objects" if "objects" in kind else None
+        with running(store, blobs=blobs) as relay:
+            yield relay.address

@@ -1,0 +1,101 @@
+"""A PostgreSQL of the tests' own: Debian's programs, a cluster in a temporary folder, real restarts.
+
+The server refuses to run as root, so root runs it as another user. Where it is not installed, tests that need it skip.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SECONDS_MAX = 60
+USER = "postgres"  # whom the programs run as where the tests run as root
+INSTALL = "install Debian's package postgresql to run this test"
+
+
+def programs() -> Path | None:
+    """The folder of the newest server's programs."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    return found[-1].parent if found else None
+
+
+class Cluster:
+    """A server on a free port of this machine, and as many empty databases as are asked for."""
+
+    def __init__(self) -> None:
+        found = programs()
+        if found is None:
+            pytest.skip(INSTALL)
+        self._programs = found
+        self._as = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"] if os.geteuid() == 0 else []
+        self.folder = Path(tempfile.mkdtemp(prefix="syncmem-postgres-"))
+        if self._as:
+            shutil.chown(self.folder, USER, USER)
+        self._data = self.folder / "data"
+        options = ("-U", "tester", "-A", "trust", "--no-sync", "-E", "UTF8", "--no-locale")
+        self._run("initdb", "-D", str(self._data), *options)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        self._count = 0
+        self.start()
+
+    def start(self) -> None:
+        options = f"-p {self.port} -k {self.folder} -h 127.0.0.1 -c max_connections=200 -c shared_buffers=32MB"
+        self._run("pg_ctl", "-D", str(self._data), "-w", "-l", str(self.folder / "log"), "-o", options, "start")
+
+    def stop(self, how: str = "fast") -> None:
+        self._run("pg_ctl", "-D", str(self._data), "-w", "-m", how, "stop")
+
+    def kill(self) -> None:
+        """As a loss of power takes it: no process of it gets to do anything more."""
+        pid = int((self._data / "postmaster.pid").read_text().split()[0])
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        for process in (pid, *map(int, children)):
+            os.kill(process, signal.SIGKILL)
+        while any(Path(f"/proc/{process}").exists() and not _is_dead(process) for process in (pid, *children)):
+            pass
+        (self._data / "postmaster.pid").unlink(missing_ok=True)
+
+    def database(self) -> str:
+        """The address of a new database."""
+        self._count += 1
+        name = f"relay{os.getpid()}_{self._count}"
+        self.sql(f"CREATE DATABASE {name} TEMPLATE template0")
+        return f"postgres://tester@127.0.0.1:{self.port}/{name}"
+
+    def sql(self, text: str, address: str = "") -> str:
+        """What psql answers."""
+        address = address or f"postgres://tester@127.0.0.1:{self.port}/postgres"
+        return self._run("psql", "-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", address, "-c", text).strip()
+
+    def close(self) -> None:
+        self.stop("immediate")
+        shutil.rmtree(self.folder)
+
+    def _run(self, program: str, *arguments: str) -> str:
+        command: list[Any] = [*self._as, self._programs / program, *arguments]
+        with (self.folder / "out").open("w+") as said:  # a pipe would stay open in the server that pg_ctl starts
+            done = subprocess.run(
+                command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT,
+                timeout=SECONDS_MAX, check=False, env=os.environ | {"LC_ALL": "C"},
+            )  # fmt: skip
+            said.seek(0)
+            text = said.read()
+        assert done.returncode == 0, f"{program}: {text}"
+        return text
+
+
+def _is_dead(process: int | str) -> bool:
+    """Gone, or waiting for a parent to look."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+    except OSError:
+        return True
