@@ -20,6 +20,7 @@ from syncmem.errors import InvalidInput
 
 SCHEMES: Final = ("s3", "gs", "az", "file", "memory")
 PAGE: Final = 1000  # keys of one listing
+BYTES_MAX: Final = 16 * 1024 * 1024  # of an object that is read
 AT_ONCE: Final = 8  # questions in flight
 ANSWER_SECONDS, TRIES_SECONDS = 30, 20
 _OPTIONS: Final = {"endpoint", "region"}  # of an address; neither is a secret
@@ -70,11 +71,12 @@ class Objects:
                 return False
         return True
 
-    def read(self, key: str) -> bytes | None:
-        """An object's content, or None where there is none. Raises NotReached, NotAllowed."""
+    def read(self, key: str, bytes_max: int = BYTES_MAX) -> bytes | None:
+        """An object's content, or None where there is none, or more than that. Raises NotReached, NotAllowed."""
         with _in_words():
             try:
-                return bytes(self._obstore.get(self._store, key).bytes())
+                found = self._obstore.get(self._store, key)
+                return bytes(found.bytes()) if found.meta["size"] <= bytes_max else None
             except (FileNotFoundError, self._obstore.exceptions.NotFoundError):
                 return None
 
@@ -176,13 +178,3 @@ def _library() -> Any:
     except ImportError as error:
         raise InvalidInput("object storage needs an extra; pip install 'syncmem[s3]'") from error
     return obstore
-
-
-def keys_below(objects: Objects, prefix: str) -> Iterator[Sequence[Found]]:
-    """All keys below a folder, page by page."""
-    after, more = prefix, True
-    while more:
-        page, more = objects.page(prefix, after)
-        if page:
-            after = page[-1].key
-            yield page

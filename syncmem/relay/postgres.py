@@ -18,7 +18,7 @@ from syncmem.relay.limits import Limits
 from syncmem.relay.notices import Notices
 from syncmem.relay.postgres_pool import Pool
 from syncmem.relay.postgres_schema import LOCK, migrate
-from syncmem.relay.puts import Place, Room, fitting, places
+from syncmem.relay.puts import Place, Room, places
 from syncmem.relay.rows import Content, RowStore, Taken, join
 from syncmem.relay.stores import Position, Told
 from syncmem.wire.mailbox import (
@@ -33,6 +33,7 @@ from syncmem.wire.mailbox import (
     Put,
     PutResult,
     digest,
+    fitting,
     may_drop,
 )
 

@@ -1,4 +1,4 @@
-"""What becomes of the blobs that are put, and which come along, decided in one place for every kind of store.
+"""What becomes of the blobs that are put, decided in one place for every kind of store.
 
 Rules: every put is answered for itself; the same blob again is known; a place is given once, also where what had it
 was dropped; what does not fit is refused and what comes after it may fit.
@@ -13,10 +13,7 @@ from typing import Final
 from syncmem.relay.limits import Limits
 from syncmem.wire.mailbox import (
     CONFLICT,
-    INLINE_BYTES_MAX,
     STREAMS_MAX,
-    BlobName,
-    Listed,
     Outcome,
     Put,
     PutResult,
@@ -68,14 +65,3 @@ class Room:
 def places(puts: Sequence[Put]) -> list[Place]:
     """Where blobs are put that may be kept at all."""
     return list(dict.fromkeys((put.stream, put.counter) for put in puts if check_put(put) is None))
-
-
-def fitting(listed: Sequence[Listed], wanted: int) -> list[BlobName]:
-    """The blobs whose contents come along: the first ones, while they fit the budget."""
-    budget = min(wanted, INLINE_BYTES_MAX)
-    names = []
-    for entry in listed:
-        budget -= entry.size
-        if budget >= 0:
-            names.append(entry.name)
-    return names

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from syncmem.errors import InvalidInput
+from syncmem.objects import is_address
 from syncmem.wire.mailbox import Mailbox
 
 
@@ -21,4 +22,8 @@ def open_mailbox(address: str) -> Mailbox:
         from syncmem.sync.http import Http
 
         return Http(address)
-    raise InvalidInput(f"{address!r} is no address of a mailbox; use folder:PATH or https://HOST")
+    if is_address(address):
+        from syncmem.sync.bucket import Bucket
+
+        return Bucket(address)
+    raise InvalidInput(f"{address!r} is no address of a mailbox; use folder:PATH, https://HOST or s3://BUCKET/PREFIX")

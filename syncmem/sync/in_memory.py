@@ -9,7 +9,6 @@ from syncmem.environment import Environment
 from syncmem.wire.mailbox import (
     CONFLICT,
     EPOCH_BYTES,
-    INLINE_BYTES_MAX,
     LISTED_MAX,
     Answer,
     BlobName,
@@ -21,6 +20,7 @@ from syncmem.wire.mailbox import (
     PutResult,
     check_put,
     digest,
+    fitting,
     mailbox_id,
     may_drop,
 )
@@ -75,10 +75,9 @@ class InMemoryMailbox:
             for counter, blob in sorted(blobs.items())
             if blob and counter > request.cursors.get(stream, 0) and (stream, counter) not in own
         ]
-        budget = min(request.inline_bytes_max, INLINE_BYTES_MAX)
-        return Answer(
-            box.epoch, results, dict(box.ends), _inlined(listed[:LISTED_MAX], budget), len(listed) > LISTED_MAX
-        )
+        along = {*fitting(listed[:LISTED_MAX], request.inline_bytes_max)}
+        told = [entry if entry.name in along else entry._replace(blob=None) for entry in listed[:LISTED_MAX]]
+        return Answer(box.epoch, results, dict(box.ends), told, len(listed) > LISTED_MAX)
 
     def _put(self, box: _Box, put: Put) -> PutResult:
         refused = check_put(put)
@@ -114,12 +113,3 @@ class InMemoryMailbox:
 
     def close(self) -> None:
         pass
-
-
-def _inlined(listed: Sequence[Listed], budget: int) -> list[Listed]:
-    """The first blobs while they fit the budget, the others by name alone."""
-    result = []
-    for entry in listed:
-        budget -= entry.size
-        result.append(entry if budget >= 0 else entry._replace(blob=None))
-    return result

@@ -204,6 +204,17 @@ def check_put(put: Put) -> PutResult | None:
     return None
 
 
+def fitting(listed: Sequence[Listed], wanted: int) -> list[BlobName]:
+    """The blobs whose contents come along: the first ones, while they fit the budget."""
+    budget = min(wanted, INLINE_BYTES_MAX)
+    names = []
+    for entry in listed:
+        budget -= entry.size
+        if budget >= 0:
+            names.append(entry.name)
+    return names
+
+
 def dropping(mailbox: bytes, names: Sequence[BlobName], reason: str) -> bytes:
     """What a drop key signs."""
     return mailbox + pack([reason, [list(name) for name in names]])

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.mailbox.postgres import Cluster
+from tests.mailbox.storage import Storage
 
 
 @pytest.fixture(scope="session")
@@ -14,3 +15,10 @@ def postgres() -> Iterator[Cluster]:
     cluster = Cluster()
     yield cluster
     cluster.close()
+
+
+@pytest.fixture(scope="session")
+def storage() -> Iterator[Storage]:
+    server = Storage()
+    yield server
+    server.close()

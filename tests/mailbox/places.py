@@ -10,7 +10,7 @@ import pytest
 from tests.mailbox.serving import running
 
 KINDS = (
-    "memory", "folder", "relay on SQLite", "relay on PostgreSQL", "relay on SQLite with objects",
+    "memory", "folder", "bucket in memory", "bucket in files", "bucket at a server", "relay on SQLite", "relay on PostgreSQL", "relay on SQLite with objects",
     "relay on PostgreSQL with objects",
 )  # fmt: skip
 
@@ -23,8 +23,14 @@ def place(kind: str, folders: pytest.TempPathFactory, request: pytest.FixtureReq
         yield "memory"
     elif kind == "folder":
         yield f"folder:{folder}"
+    elif kind == "bucket in memory":
+        yield f"memory://{folder.name}/mailboxes"
+    elif kind == "bucket in files":
+        yield f"file://{folder}"
+    elif kind == "bucket at a server":
+        yield request.getfixturevalue("storage").bucket()
     else:
         store = request.getfixturevalue("postgres").database() if "PostgreSQL" in kind else folder / "relay"
-        blobs = f"file://{folder}/objects" if "objects" in kind else None
+        blobs = request.getfixturevalue("storage").bucket() if "objects" in kind else None
         with running(store, blobs=blobs) as relay:
             yield relay.address
