@@ -18,7 +18,7 @@ from syncmem.relay.limits import Limits
 from syncmem.relay.notices import Notices
 from syncmem.relay.postgres_pool import Pool
 from syncmem.relay.postgres_schema import LOCK, migrate
-from syncmem.relay.puts import Place, Room, places
+from syncmem.relay.puts import Place, Room, places, stored
 from syncmem.relay.rows import Content, RowStore, Taken, join
 from syncmem.relay.stores import Position, Told
 from syncmem.wire.mailbox import (
@@ -30,9 +30,7 @@ from syncmem.wire.mailbox import (
     Exchange,
     Listed,
     Outcome,
-    Put,
     PutResult,
-    digest,
     fitting,
     may_drop,
 )
@@ -94,7 +92,7 @@ class PostgresStore(RowStore):
 
     # -- exchanging ---------------------------------------------------------------------------------
 
-    def _take(self, request: Exchange, objects: Mapping[Place, str]) -> Taken:
+    def _take(self, request: Exchange, objects: Mapping[BlobName, str]) -> Taken:
         async def ask(db: Any) -> Taken:
             taken = None if request.puts else await self._look(db, request)
             return taken or await self._change(db, request, objects)
@@ -118,7 +116,7 @@ class PostgresStore(RowStore):
             ends = await self._ends(db, request.mailbox)
             return await self._answer(db, request, row[0], [], ends)
 
-    async def _change(self, db: Any, request: Exchange, objects: Mapping[Place, str]) -> Taken:
+    async def _change(self, db: Any, request: Exchange, objects: Mapping[BlobName, str]) -> Taken:
         box = request.mailbox
         async with db.transaction():
             epoch, size = await self._lock(db, box)
@@ -127,11 +125,11 @@ class PostgresStore(RowStore):
             before = await self._ends(db, box)
             room = Room(await self._taken(db, box, places(request.puts)), dict(before), size)
             results = [room.put(put, self._limits) for put in request.puts]
-            stored = [put for put, result in zip(request.puts, results, strict=True) if not result.outcome]
-            if stored:
-                await self._insert(db, box, stored, objects)
+            blobs = stored(request.puts, results)
+            if blobs:
+                await self._insert(db, box, blobs, objects)
                 await self._update(db, box, room, before)
-            unneeded = await self._part(db, stored, objects)
+            unneeded = await self._part(db, blobs, objects)
             taken = await self._answer(db, request, epoch, results, room.ends)
         return Taken(taken.answer, taken.contents, unneeded)
 
@@ -159,13 +157,14 @@ class PostgresStore(RowStore):
         rows = await db.fetch(sql, box, [stream for stream, _ in asked], [counter for _, counter in asked])
         return {(row[0], row[1]): row[2] for row in rows}
 
-    async def _insert(self, db: Any, box: bytes, stored: Sequence[Put], objects: Mapping[Place, str]) -> None:
+    async def _insert(
+        self, db: Any, box: bytes, blobs: Mapping[BlobName, bytes], objects: Mapping[BlobName, str]
+    ) -> None:
         sql = "INSERT INTO blobs (mailbox, stream, counter, digest, size, blob, object) VALUES ($1,$2,$3,$4,$5,$6,$7)"
         rows = []
-        for put in stored:
-            object = objects.get((put.stream, put.counter))
-            blob = put.blob if object is None else None
-            rows.append((box, put.stream, put.counter, digest(put.blob), len(put.blob), blob, object))
+        for name, blob in blobs.items():
+            object = objects.get(name)
+            rows.append((box, *name, len(blob), blob if object is None else None, object))
         await db.executemany(sql, rows)
 
     async def _update(self, db: Any, box: bytes, room: Room, before: Mapping[bytes, int]) -> None:
@@ -177,15 +176,15 @@ class PostgresStore(RowStore):
         await db.execute(sql, box, [*moved], [*moved.values()])
         await db.execute("UPDATE mailboxes SET bytes = $2 WHERE mailbox = $1", box, room.size)
 
-    async def _part(self, db: Any, stored: Sequence[Put], objects: Mapping[Place, str]) -> list[str]:
+    async def _part(self, db: Any, blobs: Mapping[BlobName, bytes], objects: Mapping[BlobName, str]) -> list[str]:
         """Objects that rows name now are loose no more; the others are condemned, and told."""
         if not objects:
             return []
-        named = [objects[place] for put in stored if (place := (put.stream, put.counter)) in objects]
+        named = [object for name, object in objects.items() if name in blobs]
         sql = "DELETE FROM loose WHERE object = ANY($1) AND NOT condemned RETURNING object"
         if len(await db.fetch(sql, named)) < len(named):
             raise Busy(_LATE)
-        unneeded = [*{*objects.values()} - {*named}]
+        unneeded = [object for name, object in objects.items() if name not in blobs]
         await self._mark(db, unneeded)
         return unneeded
 

@@ -14,6 +14,7 @@ from syncmem.relay.limits import Limits
 from syncmem.wire.mailbox import (
     CONFLICT,
     STREAMS_MAX,
+    BlobName,
     Outcome,
     Put,
     PutResult,
@@ -65,3 +66,12 @@ class Room:
 def places(puts: Sequence[Put]) -> list[Place]:
     """Where blobs are put that may be kept at all."""
     return list(dict.fromkeys((put.stream, put.counter) for put in puts if check_put(put) is None))
+
+
+def stored(puts: Sequence[Put], results: Sequence[PutResult]) -> dict[BlobName, bytes]:
+    """The blobs that are stored, by name."""
+    return {
+        BlobName(put.stream, put.counter, digest(put.blob)): put.blob
+        for put, result in zip(puts, results, strict=True)
+        if result.outcome == Outcome.STORED
+    }

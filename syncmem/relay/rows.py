@@ -18,9 +18,8 @@ from typing import Final, NamedTuple
 from syncmem.errors import Busy, FileError
 from syncmem.objects import NotAllowed, NotReached, Objects
 from syncmem.relay.limits import Limits
-from syncmem.relay.puts import Place
 from syncmem.relay.stores import Store
-from syncmem.wire.mailbox import Answer, BlobName, Drop, Exchange, Listed, check_put, mailbox_id
+from syncmem.wire.mailbox import Answer, BlobName, Drop, Exchange, Listed, check_put, digest, mailbox_id
 
 INLINE_BYTES: Final = 64 * 1024  # a blob that is larger becomes an object, where there are objects
 GRACE_SECONDS: Final = 24 * 3600  # after which an object that no row came to name is given up
@@ -53,6 +52,7 @@ class RowStore(Store):
         self._randomness = randomness
         self.objects: Objects | None = None
         self.prefix = ""
+        self.inline_bytes = INLINE_BYTES
 
     def exchange(self, request: Exchange) -> Answer:
         """Keep what is put, and say what is there."""
@@ -81,22 +81,22 @@ class RowStore(Store):
 
     # -- objects ------------------------------------------------------------------------------------
 
-    def _write_objects(self, request: Exchange) -> dict[Place, str]:
-        """The larger blobs become objects, each noted before it is written; place -> key."""
+    def _write_objects(self, request: Exchange) -> dict[BlobName, str]:
+        """The larger blobs become objects, each noted before it is written; name -> key."""
         if self.objects is None:
             return {}
         large = {
-            (put.stream, put.counter): put.blob
+            BlobName(put.stream, put.counter, digest(put.blob)): put.blob
             for put in request.puts
-            if len(put.blob) > INLINE_BYTES and check_put(put) is None
+            if len(put.blob) > self.inline_bytes and check_put(put) is None
         }
         folder = f"{self.prefix}/{request.mailbox.hex()}"
-        keys = {place: f"{folder}/{self._randomness(_KEY_BYTES).hex()}" for place in large}
+        keys = {name: f"{folder}/{self._randomness(_KEY_BYTES).hex()}" for name in large}
         if keys:
             self._note(list(keys.values()))
             put = self.objects.put
             with reaching():
-                list(self.objects.each(lambda place: put(keys[place], large[place]), keys))
+                list(self.objects.each(lambda name: put(keys[name], large[name]), keys))
         return keys
 
     def _remove_objects(self, keys: Sequence[str]) -> None:
@@ -138,7 +138,7 @@ class RowStore(Store):
     # -- what each database does --------------------------------------------------------------------
 
     @abstractmethod
-    def _take(self, request: Exchange, objects: Mapping[Place, str]) -> Taken:
+    def _take(self, request: Exchange, objects: Mapping[BlobName, str]) -> Taken:
         """Put in one transaction, and look; what is stored of ``objects`` is loose no more, the others condemned."""
 
     @abstractmethod

@@ -18,7 +18,7 @@ from syncmem.errors import Busy, DiskFull
 from syncmem.objects import Objects
 from syncmem.relay.file import StoreFile
 from syncmem.relay.limits import Limits
-from syncmem.relay.puts import Place, Room, places
+from syncmem.relay.puts import Place, Room, places, stored
 from syncmem.relay.rows import Content, RowStore, Taken, join
 from syncmem.relay.stores import Position, Told
 from syncmem.wire.mailbox import (
@@ -30,9 +30,7 @@ from syncmem.wire.mailbox import (
     Exchange,
     Listed,
     Outcome,
-    Put,
     PutResult,
-    digest,
     fitting,
     may_drop,
 )
@@ -105,7 +103,7 @@ class SqliteStore(RowStore):
 
     # -- writing ------------------------------------------------------------------------------------
 
-    def _take(self, request: Exchange, objects: Mapping[Place, str]) -> Taken:
+    def _take(self, request: Exchange, objects: Mapping[BlobName, str]) -> Taken:
         with self._file.held():
             box, epoch, results, ends, unneeded = self._put_all(request, objects)
             listed = self._behind(box, ends, request)
@@ -116,7 +114,7 @@ class SqliteStore(RowStore):
         return Taken(answer, contents, unneeded)
 
     def _put_all(
-        self, request: Exchange, objects: Mapping[Place, str]
+        self, request: Exchange, objects: Mapping[BlobName, str]
     ) -> tuple[int, bytes, list[PutResult], dict[bytes, int], list[str]]:
         """The mailbox, its epoch, what became of each put, how far each stream goes, and the objects that nobody
         needs. Where there is no room, nothing was kept."""
@@ -130,9 +128,10 @@ class SqliteStore(RowStore):
                 ends = dict(self._db.execute("SELECT stream, last FROM streams WHERE mailbox = ?", (box,)).fetchall())
                 room = Room(self._taken(box, request), dict(ends), size)
                 results = [room.put(put, self._limits) for put in request.puts]
-                self._insert(box, request.puts, results, objects)
+                blobs = stored(request.puts, results)
+                self._insert(box, blobs, objects)
                 self._update(box, room, ends)
-                return box, epoch, results, room.ends, self._part(request.puts, results, objects)
+                return box, epoch, results, room.ends, self._part(blobs, objects)
         except DiskFull as error:
             if not request.puts:
                 raise
@@ -157,33 +156,24 @@ class SqliteStore(RowStore):
         rows = ((place, self._db.execute(sql, (box, *place)).fetchone()) for place in places(request.puts))
         return {place: bytes(row[0]) for place, row in rows if row is not None}
 
-    def _insert(
-        self, box: int, puts: Sequence[Put], results: Sequence[PutResult], objects: Mapping[Place, str]
-    ) -> None:
+    def _insert(self, box: int, blobs: Mapping[BlobName, bytes], objects: Mapping[BlobName, str]) -> None:
         sql = "INSERT INTO blobs (mailbox, stream, counter, digest, size, blob, object) VALUES (?, ?, ?, ?, ?, ?, ?)"
-        for put, result in zip(puts, results, strict=True):
-            if result.outcome == Outcome.STORED:
-                object = objects.get((put.stream, put.counter))
-                blob = put.blob if object is None else None
-                self._db.execute(sql, (box, put.stream, put.counter, digest(put.blob), len(put.blob), blob, object))
+        for name, blob in blobs.items():
+            object = objects.get(name)
+            self._db.execute(sql, (box, *name, len(blob), blob if object is None else None, object))
 
     def _update(self, box: int, room: Room, before: Mapping[bytes, int]) -> None:
         self._db.execute("UPDATE mailboxes SET bytes = ? WHERE no = ? AND bytes <> ?", (room.size, box, room.size))
         rows = [(box, stream, last) for stream, last in room.ends.items() if before.get(stream) != last]
         self._db.executemany("INSERT OR REPLACE INTO streams VALUES (?, ?, ?)", rows)
 
-    def _part(self, puts: Sequence[Put], results: Sequence[PutResult], objects: Mapping[Place, str]) -> list[str]:
+    def _part(self, blobs: Mapping[BlobName, bytes], objects: Mapping[BlobName, str]) -> list[str]:
         """Objects that rows name now are loose no more; the others are condemned, and told."""
-        stored = {
-            (put.stream, put.counter)
-            for put, result in zip(puts, results, strict=True)
-            if result.outcome == Outcome.STORED
-        }
-        for place in objects.keys() & stored:
+        for name in objects.keys() & blobs.keys():
             sql = "DELETE FROM loose WHERE object = ? AND NOT condemned"
-            if not self._db.execute(sql, (objects[place],)).rowcount:
+            if not self._db.execute(sql, (objects[name],)).rowcount:
                 raise Busy("a blob took too long on its way; sync again in a moment")
-        unneeded = [object for place, object in objects.items() if place not in stored]
+        unneeded = [object for name, object in objects.items() if name not in blobs]
         self._mark(unneeded)
         return unneeded
 

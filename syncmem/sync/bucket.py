@@ -96,19 +96,23 @@ class Bucket:
         blobs = {name: put.blob for name, put in zip(names, puts, strict=True) if name is not None}
         seen = self._look_at(box, blobs)
         spoilt = self._spoilt(box, [name for name in blobs if name in seen.sizes])
+        held = seen.holders()
         results: dict[BlobName, PutResult] = {}
         new = []
         for name in blobs:
-            holders = seen.at(name) - spoilt
-            if not holders:
-                new.append(name)
-                seen.sizes[name] = len(blobs[name])
+            holders = held.setdefault((name.stream, name.counter), set())
+            if holders - spoilt:
+                results[name] = _CONFLICT if holders - spoilt - {name} else _KNOWN
             else:
-                results[name] = _CONFLICT if holders - {name} else _KNOWN
+                new.append(name)
+                held[name.stream, name.counter] = {name}
         written = self._objects.each(lambda name: self._write(box, name, blobs[name]), new)
         results |= dict(zip(new, written, strict=True))
         after = self._look_at(box, new)
-        results |= {name: self._settled(box, name, results[name], after) for name in new}
+        held = after.holders()
+        for name in new:
+            others = held.get((name.stream, name.counter), set()) - {name}
+            results[name] = self._settled(box, name, results[name], bool(others), name in after.dropped)
         return [self._told(put, name, results) for put, name in zip(puts, names, strict=True)]
 
     def _told(self, put: Put, name: BlobName | None, results: dict[BlobName, PutResult]) -> PutResult:
@@ -144,10 +148,9 @@ class Bucket:
         except (NotReached, NotAllowed) as error:
             return PutResult(Outcome.OVER_QUOTA, str(error))
 
-    def _settled(self, box: bytes, name: BlobName, result: PutResult, after: Look) -> PutResult:
+    def _settled(self, box: bytes, name: BlobName, result: PutResult, taken: bool, dropped: bool) -> PutResult:
         """What became of a blob that was put, now that its place was looked at again: it goes where another one is
         there, too, or where it was dropped meanwhile."""
-        taken, dropped = bool(after.at(name) - {name}), name in after.dropped
         if result == _STORED and (taken or dropped):
             self._objects.remove(key_of(box, name))
         if result.outcome == Outcome.OVER_QUOTA:
@@ -177,7 +180,7 @@ class Bucket:
         """Mark a blob as dropped, which keeps its place taken; then remove it."""
         try:
             seen = self._look_at(box, [name])
-            if name not in seen.at(name):
+            if name not in seen.sizes and name not in seen.dropped:
                 return False
             if name not in seen.dropped:
                 self._objects.put(mark_of(box, name), b"")

@@ -78,10 +78,12 @@ class Look:
         elif name not in self.dropped:
             self.sizes[name] = size
 
-    def at(self, name: BlobName) -> set[BlobName]:
-        """What has, or had, the place of a name."""
-        place = name.stream, name.counter
-        return {other for other in (*self.sizes, *self.dropped) if (other.stream, other.counter) == place}
+    def holders(self) -> dict[tuple[bytes, int], set[BlobName]]:
+        """What has, or had, each place that was seen."""
+        found: dict[tuple[bytes, int], set[BlobName]] = {}
+        for name in (*self.sizes, *self.dropped):
+            found.setdefault((name.stream, name.counter), set()).add(name)
+        return found
 
 
 def look(objects: Objects, mailbox: bytes, cursors: Mapping[bytes, int], wanted: int) -> Look:

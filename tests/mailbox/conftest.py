@@ -6,15 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.mailbox.postgres import Cluster
+from tests.mailbox.postgres import Cluster, cluster
 from tests.mailbox.storage import Storage
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Cluster]:
-    cluster = Cluster()
-    yield cluster
-    cluster.close()
+def postgres() -> Cluster:
+    return cluster()
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,8 @@ The server refuses to run as root, so root runs it as another user. Where it is 
 
 from __future__ import annotations
 
+import atexit
+import functools
 import os
 import shutil
 import signal
@@ -25,6 +27,14 @@ def programs() -> Path | None:
     """The folder of the newest server's programs."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
     return found[-1].parent if found else None
+
+
+@functools.cache
+def cluster() -> Cluster:
+    """The one server of this process of the tests."""
+    made = Cluster()
+    atexit.register(made.close)
+    return made
 
 
 class Cluster:

@@ -17,6 +17,7 @@ from typing import Any
 from syncmem import labels
 from syncmem.relay.limits import Limits
 from syncmem.relay.opening import open_store
+from syncmem.relay.rows import INLINE_BYTES
 from syncmem.relay.server import server
 from syncmem.seal.envelope import EpochKey
 from syncmem.seal.keys import public_key, sign
@@ -61,16 +62,23 @@ class RelayThread:
     """A relay in this process: over a real socket and a real store, with limits that a test can wait for."""
 
     def __init__(
-        self, folder: Path | str, limits: Limits | None = None, blobs: str | None = None, **more: Any
+        self,
+        folder: Path | str,
+        limits: Limits | None = None,
+        blobs: str | None = None,
+        inline_bytes: int = INLINE_BYTES,
+        **more: Any,
     ) -> None:
         self.folder = folder
         self.blobs = blobs
+        self.inline_bytes = inline_bytes
         self.limits = limits or Limits()
         self._more = more
         self.start()
 
     def start(self) -> None:
         self.store = open_store(str(self.folder), os.urandom, self.limits, blobs=self.blobs)
+        self.store.inline_bytes = self.inline_bytes
         self.said: list[str] = []
         self._server = server(self.store, self.limits, access=self.said.append, **self._more)
         self._listening = socket.create_server(("127.0.0.1", 0))

@@ -16,7 +16,7 @@ from syncmem.sync import open_mailbox
 from syncmem.sync.in_memory import InMemoryServer
 from syncmem.wire import mailbox as wire
 from syncmem.wire.mailbox import BLOB_BYTES_MAX, Answer, BlobName, Exchange, Mailbox, Outcome, Put, digest
-from tests.mailbox.places import KINDS, place
+from tests.mailbox.places import KINDS, QUICK, place
 from tests.mailbox.serving import RelayProcess, ask, ask_at, drop, new_key
 
 KEY = EpochKey(bytes(16), "vault", bytes(16), b"k" * 32, bytes(32))
@@ -156,6 +156,7 @@ def test_an_answer_has_a_bound_whatever_is_asked_for(box: Callable[[], Mailbox],
     assert [entry.blob is not None for entry in listed] == [True] * 4 + [False]
 
 
+@pytest.mark.parametrize("address", QUICK, indirect=True)
 def test_many_blobs_come_in_several_answers(box: Callable[[], Mailbox], key: EpochKey) -> None:
     count = wire.LISTED_MAX + 10
     for start in range(1, count + 1, 200):

@@ -18,6 +18,7 @@ from syncmem.sync import open_mailbox
 from syncmem.sync.folder import Folder
 from syncmem.sync.in_memory import InMemoryServer
 from syncmem.wire.mailbox import Answer, BlobName, Mailbox, Outcome, Put, digest
+from tests.mailbox.postgres import cluster, programs
 from tests.mailbox.serving import RelayThread, ask, drop, new_key
 
 STREAMS = st.sampled_from([b"stream 1", b"stream 2", b"stream 3"])
@@ -85,7 +86,17 @@ class Mailboxes(RuleBasedStateMachine):
         self.key = new_key()
         (self.folder / "shared").mkdir()
         self.server = InMemoryServer()
-        self.relay = RelayThread(self.folder / "relay")
+        self.relays = {
+            "relay": RelayThread(self.folder / "relay"),
+            "relay with objects": RelayThread(
+                self.folder / "relay with objects", blobs=f"memory://{self.folder.name}/objects", inline_bytes=1
+            ),
+        }
+        if programs() is not None:
+            self.relays["relay on PostgreSQL with objects"] = RelayThread(
+                cluster().database(), blobs=f"memory://{self.folder.name}/more", inline_bytes=1
+            )
+        self.resets = 0
         self.plain = Plain()
         self.epochs: dict[str, bytes] = {}
         self._open()
@@ -94,8 +105,8 @@ class Mailboxes(RuleBasedStateMachine):
         self.boxes: dict[str, Mailbox] = {
             "memory": self.server.mailbox(),
             "folder": Folder(f"folder:{self.folder / 'shared'}"),
-            "relay": open_mailbox(self.relay.address),
-        }
+            "bucket": open_mailbox(f"memory://{self.folder.name}/bucket{self.resets}"),
+        } | {kind: open_mailbox(relay.address) for kind, relay in self.relays.items()}
 
     def _all(self, question: Callable[[Mailbox], Any]) -> dict[str, Any]:
         return {kind: question(box) for kind, box in self.boxes.items()}
@@ -135,18 +146,27 @@ class Mailboxes(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         self._close()
-        self.relay.start()
+        self._start()
         self._open()
+
+    def _start(self) -> None:
+        for relay in self.relays.values():
+            relay.start()
 
     @rule()
     def reset(self) -> None:
         """Everything is lost: the mailboxes that come after are others."""
         self._close()
-        shutil.rmtree(self.folder / "relay")
+        for relay in self.relays.values():
+            if isinstance(relay.folder, Path):
+                shutil.rmtree(relay.folder)
+            else:
+                relay.folder = cluster().database()
         shutil.rmtree(self.folder / "shared")
         (self.folder / "shared").mkdir()
         self.server.reset()
-        self.relay.start()
+        self.resets += 1
+        self._start()
         self.plain = Plain()
         self._open()
         lost, self.epochs = self.epochs, {}
@@ -158,7 +178,8 @@ class Mailboxes(RuleBasedStateMachine):
     def _close(self) -> None:
         for box in self.boxes.values():
             box.close()
-        self.relay.close()
+        for relay in self.relays.values():
+            relay.close()
 
     def teardown(self) -> None:
         if hasattr(self, "boxes"):
