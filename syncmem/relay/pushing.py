@@ -85,18 +85,17 @@ class Listeners:
         self._store = store
         self._of: defaultdict[bytes, set[Listener]] = defaultdict(set)
         self._at: Counter[str] = Counter()
-        self._looked_at: dict[bytes, bool] = {}  # mailbox -> whether it moved again meanwhile
+        self._looking: asyncio.Task[None] | None = None
         self._ending = False
-        self._tasks: set[asyncio.Task[None]] = set()
         self.count = 0
 
     def begin(self) -> None:
         """From now on the store tells, on threads of its own."""
         loop = asyncio.get_running_loop()
 
-        def told(mailbox: bytes | None) -> None:
+        def told(mailbox: bytes | None, position: tuple[bytes, int] | None) -> None:
             with contextlib.suppress(RuntimeError):  # the loop has ended
-                loop.call_soon_threadsafe(self._moved, mailbox)
+                loop.call_soon_threadsafe(self._told, mailbox, position)
 
         self._store.listen(told)
 
@@ -133,31 +132,25 @@ class Listeners:
             del self._at[listener.address]
         self.count -= 1
 
-    def _moved(self, mailbox: bytes | None) -> None:
-        """Tell those who listen to a mailbox (None: to any) where it is now."""
-        for moved in list(self._of) if mailbox is None else [mailbox]:
-            if moved in self._looked_at:
-                self._looked_at[moved] = True
-            elif moved in self._of:
-                self._looked_at[moved] = False
-                task = asyncio.create_task(self._tell(moved))
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
+    def _told(self, mailbox: bytes | None, position: tuple[bytes, int] | None) -> None:
+        if mailbox is not None and position is not None:
+            self._moved(mailbox, Position(*position))
+        elif self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look())
 
-    async def _tell(self, mailbox: bytes) -> None:
-        again = True
+    def _moved(self, mailbox: bytes, position: Position) -> None:
+        for listener in self._of.get(mailbox, ()):
+            listener.tell(position)
+
+    async def _look(self) -> None:
+        """Something was missed: look where each mailbox is that somebody listens to."""
         try:
-            while again:
-                self._looked_at[mailbox] = False
+            for mailbox in list(self._of):
                 found = await run_in_threadpool(self._store.position, mailbox)
-                for listener in self._of.get(mailbox, ()):
-                    if found is not None:
-                        listener.tell(Position(*found))
-                again = self._looked_at[mailbox]
+                if found is not None:
+                    self._moved(mailbox, Position(*found))
         except FileError as error:
             _log.error("%s", error)
-        finally:
-            del self._looked_at[mailbox]
 
     def end(self) -> None:
         """Tell everybody that the relay stops; nobody is taken in any more."""
