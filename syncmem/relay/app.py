@@ -8,7 +8,7 @@ that end with the next step, and never shows what the relay holds or where.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import chain
@@ -26,7 +26,7 @@ from syncmem.relay.gate import Gate, address_of
 from syncmem.relay.limits import Limits
 from syncmem.relay.pushing import STREAM_TYPE, Listener, Listeners, Stream
 from syncmem.relay.stores import Store
-from syncmem.wire.mailbox import Position, mailbox_id
+from syncmem.wire.mailbox import Exchange, Position, PutResult, mailbox_id
 from syncmem.wire.messages import (
     CONTENT_TYPE,
     LENGTH_BYTES,
@@ -45,16 +45,22 @@ FULL_RETRY_SECONDS: Final = 600  # a disk is not emptied sooner
 _log = logging.getLogger("syncmem.relay")
 
 
-def relay(store: Store, limits: Limits, listeners: Listeners, gate: Gate) -> Starlette:
-    """The application over a store."""
-    answering = _Answering(store, limits, listeners, gate)
+def relay(
+    store: Store, limits: Limits, listeners: Listeners, gate: Gate, *,
+    count_puts: Callable[[Sequence[PutResult]], None] | None = None, more: Sequence[Route] = (),
+) -> Starlette:  # fmt: skip
+    """The application over a store; ``more``: what else is answered there."""
+    answering = _Answering(store, limits, listeners, gate, count_puts)
     return Starlette(
         routes=[
             Route("/v1/exchange", answering.exchange, methods=["POST"]),
             Route("/v1/get", answering.get, methods=["POST"]),
             Route("/v1/drop", answering.drop, methods=["POST"]),
             Route("/v1/watch", answering.watch, methods=["POST"]),
-            Route("/healthz", answering.health, methods=["GET"]),
+            Route("/health", answering.health, methods=["GET"]),
+            Route("/healthz", answering.ready, methods=["GET"]),
+            Route("/ready", answering.ready, methods=["GET"]),
+            *more,
         ],
         exception_handlers={
             ClientDisconnect: _nobody_listens,
@@ -69,7 +75,11 @@ def relay(store: Store, limits: Limits, listeners: Listeners, gate: Gate) -> Sta
 class _Answering:
     """The answers."""
 
-    def __init__(self, store: Store, limits: Limits, listeners: Listeners, gate: Gate) -> None:
+    def __init__(
+        self, store: Store, limits: Limits, listeners: Listeners, gate: Gate,
+        count_puts: Callable[[Sequence[PutResult]], None] | None,
+    ) -> None:  # fmt: skip
+        self._count_puts = count_puts
         self._store = store
         self._limits = limits
         self._listeners = listeners
@@ -80,9 +90,15 @@ class _Answering:
         async with self._asked(request, read_exchange) as (asked, size):
             await self._gate.admit(request, asked.mailbox)
             async with self._gate.turn(asked.mailbox):
-                answer = await run_in_threadpool(lambda: answer_bytes(self._store.exchange(asked)))
+                answer = await run_in_threadpool(self._exchanged, asked)
         self._gate.moved(address_of(request), asked.mailbox, size + len(answer))
         return Response(answer, media_type=CONTENT_TYPE)
+
+    def _exchanged(self, asked: Exchange) -> bytes:
+        answer = self._store.exchange(asked)
+        if self._count_puts is not None:
+            self._count_puts(answer.results)
+        return answer_bytes(answer)
 
     async def drop(self, request: Request) -> Response:
         async with self._asked(request, read_drop) as (asked, size), self._gate.turn(asked.mailbox):
@@ -119,7 +135,14 @@ class _Answering:
             raise
 
     async def health(self, request: Request) -> Response:
-        self._store.check()
+        """The process answers."""
+        return PlainTextResponse("ok\n")
+
+    async def ready(self, request: Request) -> Response:
+        """The store is there, and the relay is not about to stop."""
+        if self._listeners.ending:
+            raise Refused(503, "the relay is stopping; sync again in a moment", RETRY_SECONDS)
+        await run_in_threadpool(self._store.check)
         return PlainTextResponse("ok\n")
 
     @asynccontextmanager

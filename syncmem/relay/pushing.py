@@ -14,6 +14,7 @@ import asyncio
 import contextlib
 import logging
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from typing import Final
 
 from starlette.concurrency import run_in_threadpool
@@ -80,13 +81,14 @@ class Listener:
 class Listeners:
     """All that listen. Belongs to the thread of the event loop."""
 
-    def __init__(self, limits: Limits, store: Store) -> None:
+    def __init__(self, limits: Limits, store: Store, wake: Callable[[bytes, Position], None] | None = None) -> None:
+        self._wake = wake
         self._limits = limits
         self._store = store
         self._of: defaultdict[bytes, set[Listener]] = defaultdict(set)
         self._at: Counter[str] = Counter()
         self._looking: asyncio.Task[None] | None = None
-        self._ending = False
+        self.ending = False
         self.count = 0
 
     def begin(self) -> None:
@@ -110,8 +112,8 @@ class Listeners:
             or len(self._of.get(mailbox, ())) >= self._limits.mailbox_streams_max
             or (address and self._at[address] >= self._limits.address_streams_max)
         )
-        if full or self._ending:
-            why = "the relay is stopping" if self._ending else "too many listen already"
+        if full or self.ending:
+            why = "the relay is stopping" if self.ending else "too many listen already"
             raise Refused(429 if full else 503, f"{why}; ask from time to time, or try again later", FULL_SECONDS)
         listener = Listener(self, mailbox, address)
         self._of[mailbox].add(listener)
@@ -139,6 +141,8 @@ class Listeners:
             self._looking = asyncio.create_task(self._look())
 
     def _moved(self, mailbox: bytes, position: Position) -> None:
+        if self._wake is not None and not self.ending:
+            self._wake(mailbox, position)
         for listener in self._of.get(mailbox, ()):
             listener.tell(position)
 
@@ -154,7 +158,7 @@ class Listeners:
 
     def end(self) -> None:
         """Tell everybody that the relay stops; nobody is taken in any more."""
-        self._ending = True
+        self.ending = True
         for there in self._of.values():
             for listener in there:
                 listener.end()

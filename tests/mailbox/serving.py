@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from syncmem import labels
+from syncmem.relay.access import Served
 from syncmem.relay.limits import Limits
 from syncmem.relay.opening import open_store
 from syncmem.relay.rows import INLINE_BYTES
@@ -80,12 +81,15 @@ class RelayThread:
         self.store = open_store(str(self.folder), os.urandom, self.limits, blobs=self.blobs)
         self.store.inline_bytes = self.inline_bytes
         self.said: list[str] = []
-        self._server = server(self.store, self.limits, access=self.said.append, **self._more)
+        self._server = server(self.store, self.limits, access=self._note, **self._more)
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port = self._listening.getsockname()[1]
         self.address = f"http://127.0.0.1:{self.port}"
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._listening]})
         self._thread.start()
+
+    def _note(self, served: Served) -> None:
+        self.said.append(str(served))
 
     def close(self) -> None:
         self._server.should_exit = True

@@ -14,10 +14,12 @@ import pytest
 
 from syncmem.relay.limits import Limits
 from syncmem.seal.envelope import EpochKey
+from syncmem.sync import open_mailbox
 from syncmem.wire.mailbox import Position, Put, Watch
 from syncmem.wire.messages import CONTENT_TYPE, read_moved, watch_bytes
 from tests.mailbox.serving import (
     RelayThread,
+    ask,
     ask_at,
     connected,
     new_key,
@@ -159,8 +161,9 @@ def test_a_listener_that_reads_nothing_is_told_the_latest_and_costs_no_memory(re
     key = new_key()
     with listening(relay, key) as lazy, listening(relay, key) as awake:
         awake.until("retry:")
-        for n in range(1, 60):
-            last = ask_at(relay.address, key, Put(ONE, n, b"x")).position
+        with contextlib.closing(open_mailbox(relay.address)) as box:
+            for n in range(1, 60):
+                last = ask(box, key, Put(ONE, n, b"x")).position
         assert awake.told(last)
         assert lazy.told(last)
 

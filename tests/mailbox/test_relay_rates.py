@@ -71,7 +71,7 @@ def test_a_mailbox_that_asks_too_often_is_told_when_to_come_again_and_others_are
     with running(tmp_path, Limits(mailbox_requests_second=1)) as relay:
         hasty = new_key()
         with pytest.raises(OverQuota, match="this mailbox asks too much; sync again later") as caught:
-            refused_after(relay, lambda: ask_once(relay, hasty))
+            refused_after(relay, hasty, lambda counter: [])
         assert caught.value.retry_after is not None
         assert 1 <= caught.value.retry_after <= 60
         assert ask_once(relay, new_key()).results == []
@@ -80,15 +80,15 @@ def test_a_mailbox_that_asks_too_often_is_told_when_to_come_again_and_others_are
 def test_a_mailbox_that_sends_too_much_is_told_when_to_come_again(tmp_path: Path) -> None:
     with running(tmp_path, Limits(mailbox_bytes_second=10_000)) as relay:
         key = new_key()
-        counters = iter(range(1, 100))
         with pytest.raises(OverQuota, match="this mailbox asks too much"):
-            refused_after(relay, lambda: ask_once(relay, key, Put(ONE, next(counters), os.urandom(MIB // 2))))
+            refused_after(relay, key, lambda counter: [Put(ONE, counter, os.urandom(MIB // 2))])
         assert ask_once(relay, new_key()).results == []
 
 
-def refused_after(relay: RelayThread, question: Callable[[], object]) -> None:
-    for _ in range(200):
-        question()
+def refused_after(relay: RelayThread, key: EpochKey, puts: Callable[[int], list[Put]]) -> None:
+    with contextlib.closing(Http(relay.address, environment=Environment(clock=ManualClock()))) as box:
+        for counter in range(1, 200):
+            ask(box, key, *puts(counter))
     raise AssertionError("never refused")
 
 
