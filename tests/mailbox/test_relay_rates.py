@@ -136,13 +136,13 @@ def test_one_heavy_mailbox_does_not_starve_the_others(tmp_path: Path) -> None:
     """While it sends all it can on many connections, a light one is answered each time, and in its turn."""
     with running(tmp_path, Limits(mailbox_bytes_second=10_000 * MIB, mailbox_requests_second=10_000)) as relay:
         heavy, light = new_key(), new_key()
-        answered, stop = [0] * 12, threading.Event()
+        answered, stop = [0] * 24, threading.Event()
 
         def flood(number: int) -> None:
             with contextlib.closing(Http(relay.address)) as box:
                 while not stop.is_set():
                     counter = number * 10_000 + answered[number] + 1
-                    puts = [Put(b"%8d" % number, counter * 10 + n, os.urandom(MIB // 4)) for n in range(4)]
+                    puts = [Put(b"%8d" % number, counter * 10 + n, os.urandom(MIB // 8)) for n in range(4)]
                     with contextlib.suppress(OverQuota):
                         ask(box, heavy, *puts, inline_bytes_max=0)
                         answered[number] += 1
@@ -152,16 +152,16 @@ def test_one_heavy_mailbox_does_not_starve_the_others(tmp_path: Path) -> None:
             thread.start()
         while sum(answered) < 10:
             pass
-        most = 0
+        meanwhile = 0
         with contextlib.closing(Http(relay.address)) as box:
             for counter in range(1, 21):
                 before = sum(answered)
                 assert ask(box, light, Put(ONE, counter, b"x")).results[0].outcome == Outcome.STORED
-                most = max(most, sum(answered) - before)
+                meanwhile += sum(answered) - before
         stop.set()
         for thread in flooding:
             thread.join()
-        assert most <= 12  # those before it in the line, not all that are there
+        assert meanwhile / 20 < len(answered) / 2  # those before it in the line, not all that are there
 
 
 # -- who may open a mailbox -----------------------------------------------------------------------------
