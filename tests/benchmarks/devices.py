@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from syncmem import Memory
 from syncmem.errors import NotFound
@@ -30,14 +31,33 @@ def founder(workshop: Workshop, shape: material.Shape, folder: Path) -> Path:
     return path
 
 
+class Relay(NamedTuple):
+    """A relay as a process of its own."""
+
+    address: str
+    process_id: int
+
+    @property
+    def resident_kib(self) -> int:
+        """What it holds in memory, where the system tells (Linux)."""
+        with open(f"/proc/{self.process_id}/status", encoding="ascii") as told:
+            return next(int(line.split()[1]) for line in told if line.startswith("VmRSS"))
+
+
 @contextmanager
 def relay(folder: Path) -> Iterator[str]:
     """A relay as a process of its own; its address."""
-    command = [sys.executable, "-m", "syncmem", "relay", "--data", str(folder), "--port", "0"]
+    with relay_process(folder) as made:
+        yield made.address
+
+
+@contextmanager
+def relay_process(folder: Path, *options: str) -> Iterator[Relay]:
+    command = [sys.executable, "-m", "syncmem", "relay", "--data", str(folder), "--port", "0", *options]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
-        yield process.stdout.readline().split()[-1]
+        yield Relay(process.stdout.readline().split()[-1], process.pid)
     finally:
         process.terminate()
         process.wait(SECONDS_MAX)

@@ -18,6 +18,7 @@ from tests.benchmarks import (
     memory_use,
     merging,
     opening,
+    pushing,
     reads,
     sealing,
     sizes,
@@ -45,6 +46,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "sync": syncing,
     "join": joining,
     "idle": idling,
+    "push": pushing,
     "hostile": hostile,
 }
 SCALES = ("small", "quick", "full")  # seconds; minutes; an hour

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +31,18 @@ SECONDS_MAX = 30
 class RelayProcess:
     """A relay as its own process, over a folder or the address of a database."""
 
-    def __init__(self, folder: Path | str, *options: str, **process: Any) -> None:
+    def __init__(
+        self, folder: Path | str, *options: str, command: Sequence[str] | None = None, **process: Any
+    ) -> None:
         self.folder = folder
+        self._command = command
         self._options = options
         self._process_options = process
         self.start()
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "syncmem", "relay", *self._where(), "--port", "0", *self._options]
+        usual = [sys.executable, "-m", "syncmem", "relay", *self._where(), "--port", "0", *self._options]
+        command = self._command or usual
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **self._process_options
         )
