@@ -55,7 +55,7 @@ class Notices:
         while True:
             connection = None
             try:
-                connection = await self._pool.connect(synchronous_commit="off")
+                connection = await self._pool.connect(synchronous_commit="off", application_name="syncmem notices")
                 await self._serve(connection)
             except Exception as error:  # whatever it is, the next connection may do better
                 _log.warning("notices are interrupted (%s)", type(error).__name__)

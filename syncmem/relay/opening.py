@@ -10,9 +10,16 @@ from syncmem.relay.rows import RowStore
 
 
 def open_store(
-    address: str, randomness: Callable[[int], bytes], limits: Limits | None = None, *, blobs: str | None = None
+    address: str,
+    randomness: Callable[[int], bytes],
+    limits: Limits | None = None,
+    *,
+    blobs: str | None = None,
+    serving: bool = True,
 ) -> RowStore:
     """Open ``DIR`` or ``postgres://...``; ``blobs``: ``s3://BUCKET/PREFIX`` or another address of object storage.
+
+    ``serving``: as a relay does, who hears of what others store; not as one who wants to move the store.
 
     Raises:
         InvalidInput: an address is none, or an extra is not installed.
@@ -23,7 +30,7 @@ def open_store(
         if is_database(address):
             from syncmem.relay.postgres import PostgresStore
 
-            return PostgresStore(address, randomness, limits, objects=objects)
+            return PostgresStore(address, randomness, limits, objects=objects, serving=serving)
         from syncmem.relay.store import SqliteStore
 
         return SqliteStore(address, randomness, limits, objects=objects)

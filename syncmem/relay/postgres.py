@@ -8,6 +8,7 @@ disk there; while a store is being moved nothing is taken.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final
@@ -17,7 +18,7 @@ from syncmem.objects import Objects
 from syncmem.relay.limits import Limits
 from syncmem.relay.notices import Notices
 from syncmem.relay.postgres_pool import Pool
-from syncmem.relay.postgres_schema import LOCK, migrate
+from syncmem.relay.postgres_schema import lock_of, migrate
 from syncmem.relay.puts import Place, Room, places, stored
 from syncmem.relay.rows import Content, RowStore, Taken, join
 from syncmem.relay.stores import Position, Told
@@ -55,14 +56,17 @@ class PostgresStore(RowStore):
         limits: Limits | None = None,
         *,
         objects: Objects | None = None,
+        serving: bool = True,
     ) -> None:
         super().__init__(limits or Limits(), randomness)
         self._pool = Pool(address, lambda connection: migrate(connection, randomness(_ID_BYTES)))
         try:
             id, prefix = self._pool.ask(lambda db: db.fetchrow("SELECT id, prefix FROM store"))
-            self._notices = Notices(self._pool, f"syncmem_{id.hex()}", _enter)
+            self._lock_key = lock_of(id)
+            self._notices = Notices(self._pool, f"syncmem_{id.hex()}", self._enter)
             self._join(objects, prefix)
-            self._pool.start(self._notices.run())
+            if serving:
+                self._pool.start(self._notices.run())
         except BaseException:
             self._pool.close()
             raise
@@ -136,11 +140,11 @@ class PostgresStore(RowStore):
     async def _lock(self, db: Any, box: bytes) -> tuple[bytes, int]:
         """Nobody else changes the mailbox until the transaction ends; made where there was none."""
         sql = "SELECT epoch, bytes, pg_try_advisory_xact_lock_shared($2) FROM mailboxes WHERE mailbox = $1 FOR UPDATE"
-        row = await db.fetchrow(sql, box, LOCK)
+        row = await db.fetchrow(sql, box, self._lock_key)
         if row is None:
             made = self._randomness(EPOCH_BYTES)
             await db.execute("INSERT INTO mailboxes (mailbox, epoch) VALUES ($1, $2) ON CONFLICT DO NOTHING", box, made)
-            row = await db.fetchrow(sql, box, LOCK)
+            row = await db.fetchrow(sql, box, self._lock_key)
         if not row[2]:
             raise Busy(_MOVING)
         return row[0], row[1]
@@ -301,8 +305,18 @@ class PostgresStore(RowStore):
 
         return self._pool.ask(ask)
 
+    async def _enter(self, db: Any) -> None:
+        """A relay that runs is seen by who wants to move the store, and waits while it is being moved."""
+        if not await db.fetchval("SELECT pg_try_advisory_lock_shared($1)", self._lock_key):
+            raise Busy(_MOVING)
 
-async def _enter(db: Any) -> None:
-    """A relay that runs is seen by who wants to move the store, and waits while it is being moved."""
-    if not await db.fetchval("SELECT pg_try_advisory_lock_shared($1)", LOCK):
-        raise Busy(_MOVING)
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """No relay runs on the store, and what starts meanwhile takes nothing. Raises Busy where one runs."""
+        connection = self._pool.run(self._pool.connect())
+        try:
+            if not self._pool.run(connection.fetchval("SELECT pg_try_advisory_lock($1)", self._lock_key)):
+                raise Busy("relays are running on this database; stop them, then start again")
+            yield
+        finally:
+            self._pool.run(connection.close())

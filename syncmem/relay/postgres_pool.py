@@ -115,6 +115,8 @@ class Pool:
         return DiskFull(_FULL) if state in ("53100", "53200") else FileError(_FAILS)
 
     def close(self) -> None:
+        if self._loop.is_closed():
+            return
         try:
             self.run(self._close())
         finally:

@@ -53,3 +53,8 @@ async def migrate(connection: Any, randomness_id: bytes) -> None:
         for step in STEPS[version or 0 :]:
             await connection.execute(step)
         await connection.execute("UPDATE store SET version = $1 WHERE version <> $1", len(STEPS))
+
+
+def lock_of(id: bytes) -> int:
+    """The advisory lock of a store: relays share it, who moves the store holds it alone."""
+    return int.from_bytes(id[:8], "big", signed=True)

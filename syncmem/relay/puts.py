@@ -68,6 +68,11 @@ def places(puts: Sequence[Put]) -> list[Place]:
     return list(dict.fromkeys((put.stream, put.counter) for put in puts if check_put(put) is None))
 
 
+def named(puts: Sequence[Put]) -> dict[BlobName, bytes]:
+    """The blobs that may be kept at all, by name."""
+    return {BlobName(put.stream, put.counter, digest(put.blob)): put.blob for put in puts if check_put(put) is None}
+
+
 def stored(puts: Sequence[Put], results: Sequence[PutResult]) -> dict[BlobName, bytes]:
     """The blobs that are stored, by name."""
     return {

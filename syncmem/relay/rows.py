@@ -18,8 +18,9 @@ from typing import Final, NamedTuple
 from syncmem.errors import Busy, FileError
 from syncmem.objects import NotAllowed, NotReached, Objects
 from syncmem.relay.limits import Limits
+from syncmem.relay.puts import named
 from syncmem.relay.stores import Store
-from syncmem.wire.mailbox import Answer, BlobName, Drop, Exchange, Listed, check_put, digest, mailbox_id
+from syncmem.wire.mailbox import Answer, BlobName, Drop, Exchange, Listed, mailbox_id
 
 INLINE_BYTES: Final = 64 * 1024  # a blob that is larger becomes an object, where there are objects
 GRACE_SECONDS: Final = 24 * 3600  # after which an object that no row came to name is given up
@@ -56,15 +57,18 @@ class RowStore(Store):
 
     def exchange(self, request: Exchange) -> Answer:
         """Keep what is put, and say what is there."""
-        taken = self._take(request, self._write_objects(request))
+        taken = self._take(request, self.write_objects(request.mailbox, named(request.puts)))
         self._remove_objects(taken.unneeded)
         return replace(taken.answer, listed=self._along(taken))
 
     def get(self, key: bytes, names: Sequence[BlobName]) -> Iterator[tuple[BlobName, bytes | None]]:
         """Blobs by name, one at a time, in order."""
-        found = self._find(mailbox_id(key), names)
-        blobs = map(self._read, found) if self.objects is None else self.objects.each(self._read, found)
-        yield from zip(names, blobs, strict=True)
+        yield from zip(names, self.contents(mailbox_id(key), names), strict=True)
+
+    def contents(self, mailbox: bytes, names: Sequence[BlobName]) -> Iterator[bytes | None]:
+        """Blobs of a mailbox by name, one at a time, in order."""
+        found = self._find(mailbox, names)
+        return map(self._read, found) if self.objects is None else self.objects.each(self._read, found)
 
     def drop(self, request: Drop) -> list[bool]:
         """Forget blobs, if enough members have signed; which are gone (also if they were before)."""
@@ -81,17 +85,12 @@ class RowStore(Store):
 
     # -- objects ------------------------------------------------------------------------------------
 
-    def _write_objects(self, request: Exchange) -> dict[BlobName, str]:
+    def write_objects(self, mailbox: bytes, blobs: Mapping[BlobName, bytes]) -> dict[BlobName, str]:
         """The larger blobs become objects, each noted before it is written; name -> key."""
         if self.objects is None:
             return {}
-        large = {
-            BlobName(put.stream, put.counter, digest(put.blob)): put.blob
-            for put in request.puts
-            if len(put.blob) > self.inline_bytes and check_put(put) is None
-        }
-        folder = f"{self.prefix}/{request.mailbox.hex()}"
-        keys = {name: f"{folder}/{self._randomness(_KEY_BYTES).hex()}" for name in large}
+        large = {name: blob for name, blob in blobs.items() if len(blob) > self.inline_bytes}
+        keys = {name: f"{self.prefix}/{mailbox.hex()}/{self._randomness(_KEY_BYTES).hex()}" for name in large}
         if keys:
             self._note(list(keys.values()))
             put = self.objects.put

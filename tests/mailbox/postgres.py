@@ -6,6 +6,7 @@ The server refuses to run as root, so root runs it as another user. Where it is 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import os
 import shutil
@@ -13,6 +14,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +40,7 @@ def cluster() -> Cluster:
 
 
 class Cluster:
-    """A server on a free port of this machine, and as many empty databases as are asked for."""
+    """A server on a free port of this machine, and as many empty places for tables as are asked for."""
 
     def __init__(self) -> None:
         found = programs()
@@ -52,8 +54,7 @@ class Cluster:
         self._data = self.folder / "data"
         options = ("-U", "tester", "-A", "trust", "--no-sync", "-E", "UTF8", "--no-locale")
         self._run("initdb", "-D", str(self._data), *options)
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self._count = 0
         self.start()
 
@@ -66,28 +67,31 @@ class Cluster:
 
     def kill(self) -> None:
         """As a loss of power takes it: no process of it gets to do anything more."""
-        pid = int((self._data / "postmaster.pid").read_text().split()[0])
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        for process in (pid, *map(int, children)):
+        server = int((self._data / "postmaster.pid").read_text().split()[0])
+        os.kill(server, signal.SIGSTOP)  # it makes no more children
+        processes = [*map(int, Path(f"/proc/{server}/task/{server}/children").read_text().split()), server]
+        for process in processes:
             os.kill(process, signal.SIGKILL)
-        while any(Path(f"/proc/{process}").exists() and not _is_dead(process) for process in (pid, *children)):
-            pass
-        (self._data / "postmaster.pid").unlink(missing_ok=True)
+        while not all(map(_is_dead, processes)):
+            time.sleep(0.01)
+        for lock in (self._data / "postmaster.pid", self.folder / f".s.PGSQL.{self.port}.lock"):
+            lock.unlink(missing_ok=True)  # the processes may stay in the system's table, dead
 
     def database(self) -> str:
-        """The address of a new database."""
+        """The address of an empty place for tables: a schema, because a database takes long to be made."""
         self._count += 1
-        name = f"relay{os.getpid()}_{self._count}"
-        self.sql(f"CREATE DATABASE {name} TEMPLATE template0")
-        return f"postgres://tester@127.0.0.1:{self.port}/{name}"
+        self.sql(f"CREATE SCHEMA relay{self._count}")
+        return f"postgres://tester@127.0.0.1:{self.port}/postgres?search_path=relay{self._count}"
 
     def sql(self, text: str, address: str = "") -> str:
-        """What psql answers."""
-        address = address or f"postgres://tester@127.0.0.1:{self.port}/postgres"
-        return self._run("psql", "-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", address, "-c", text).strip()
+        """What psql answers, at the tables of an address."""
+        if "search_path" in address:
+            text = f"SET search_path = {address.rsplit('=', 1)[1]}; {text}"
+        address = f"postgres://tester@127.0.0.1:{self.port}/postgres"
+        return self._run("psql", "-X", "-A", "-q", "-t", "-v", "ON_ERROR_STOP=1", "-d", address, "-c", text).strip()
 
     def close(self) -> None:
-        self.stop("immediate")
+        self.kill()
         shutil.rmtree(self.folder)
 
     def _run(self, program: str, *arguments: str) -> str:
@@ -103,7 +107,15 @@ class Cluster:
         return text
 
 
-def _is_dead(process: int | str) -> bool:
+def free_port() -> int:
+    """Below those that the system gives to connections: one that comes while the server is down must not take it."""
+    for port in range(20_000 + os.getpid() % 10_000, 32_000):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise AssertionError("no port is free")
+
+
+def _is_dead(process: int) -> bool:
     """Gone, or waiting for a parent to look."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"

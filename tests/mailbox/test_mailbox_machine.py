@@ -78,7 +78,9 @@ class Plain:
 
 
 class Mailboxes(RuleBasedStateMachine):
-    """A mailbox of each kind, and the dictionary."""
+    """A mailbox of each kind, at a relay over one of the stores, and the dictionary."""
+
+    store: str
 
     @initialize()
     def begin(self) -> None:
@@ -86,16 +88,11 @@ class Mailboxes(RuleBasedStateMachine):
         self.key = new_key()
         (self.folder / "shared").mkdir()
         self.server = InMemoryServer()
-        self.relays = {
-            "relay": RelayThread(self.folder / "relay"),
-            "relay with objects": RelayThread(
-                self.folder / "relay with objects", blobs=f"memory://{self.folder.name}/objects", inline_bytes=1
-            ),
-        }
-        if programs() is not None:
-            self.relays["relay on PostgreSQL with objects"] = RelayThread(
-                cluster().database(), blobs=f"memory://{self.folder.name}/more", inline_bytes=1
-            )
+        self.relay = RelayThread(
+            cluster().database() if "PostgreSQL" in self.store else self.folder / "relay",
+            blobs=f"memory://{self.folder.name}/objects" if "objects" in self.store else None,
+            inline_bytes=1,
+        )
         self.resets = 0
         self.plain = Plain()
         self.epochs: dict[str, bytes] = {}
@@ -106,7 +103,8 @@ class Mailboxes(RuleBasedStateMachine):
             "memory": self.server.mailbox(),
             "folder": Folder(f"folder:{self.folder / 'shared'}"),
             "bucket": open_mailbox(f"memory://{self.folder.name}/bucket{self.resets}"),
-        } | {kind: open_mailbox(relay.address) for kind, relay in self.relays.items()}
+            "relay": open_mailbox(self.relay.address),
+        }
 
     def _all(self, question: Callable[[Mailbox], Any]) -> dict[str, Any]:
         return {kind: question(box) for kind, box in self.boxes.items()}
@@ -146,27 +144,22 @@ class Mailboxes(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         self._close()
-        self._start()
+        self.relay.start()
         self._open()
-
-    def _start(self) -> None:
-        for relay in self.relays.values():
-            relay.start()
 
     @rule()
     def reset(self) -> None:
         """Everything is lost: the mailboxes that come after are others."""
         self._close()
-        for relay in self.relays.values():
-            if isinstance(relay.folder, Path):
-                shutil.rmtree(relay.folder)
-            else:
-                relay.folder = cluster().database()
+        if isinstance(self.relay.folder, Path):
+            shutil.rmtree(self.relay.folder)
+        else:
+            self.relay.folder = cluster().database()
         shutil.rmtree(self.folder / "shared")
         (self.folder / "shared").mkdir()
         self.server.reset()
         self.resets += 1
-        self._start()
+        self.relay.start()
         self.plain = Plain()
         self._open()
         lost, self.epochs = self.epochs, {}
@@ -178,8 +171,7 @@ class Mailboxes(RuleBasedStateMachine):
     def _close(self) -> None:
         for box in self.boxes.values():
             box.close()
-        for relay in self.relays.values():
-            relay.close()
+        self.relay.close()
 
     def teardown(self) -> None:
         if hasattr(self, "boxes"):
@@ -188,6 +180,15 @@ class Mailboxes(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
 
-TestMailboxes = Mailboxes.TestCase
-# A restart takes a third of a second: fewer, longer lives say more.
-TestMailboxes.settings = settings(max_examples=max(6, settings().max_examples // 8))
+def over(kind: str) -> type:
+    """The tests over one store. A restart takes a third of a second: fewer, longer lives say more."""
+    case: type = type(kind, (Mailboxes,), {"store": kind}).TestCase
+    case.settings = settings(max_examples=max(2, settings().max_examples // 20))  # type: ignore[attr-defined]
+    return case
+
+
+TestOnSqlite = over("SQLite")
+TestOnSqliteWithObjects = over("SQLite with objects")
+if programs() is not None:
+    TestOnPostgres = over("PostgreSQL")
+    TestOnPostgresWithObjects = over("PostgreSQL with objects")
