@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from syncmem.cli.migrate import migrate
 from syncmem.cli.session import NOTABLE, Session, shared_options, verb
 from syncmem.errors import InvalidInput
 
@@ -198,3 +199,6 @@ def _store(settings: Settings) -> Any:
     if not (Path(settings.place) / FILE_NAME).exists():
         raise InvalidInput(f"there is no store in {settings.place}; name the --data of a relay")
     return open_store(settings.place, os.urandom, settings.limit_values, blobs=settings.blobs)
+
+
+relay.add_command(migrate)

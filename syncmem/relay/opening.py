@@ -30,14 +30,18 @@ def open_store(
         if is_database(address):
             from syncmem.relay.postgres import PostgresStore
 
-            return PostgresStore(address, randomness, limits, objects=objects, serving=serving)
-        from syncmem.relay.store import SqliteStore
+            store: RowStore = PostgresStore(address, randomness, limits, objects=objects, serving=serving)
+        else:
+            from syncmem.relay.store import SqliteStore
 
-        return SqliteStore(address, randomness, limits, objects=objects)
+            store = SqliteStore(address, randomness, limits, objects=objects)
     except BaseException:
         if objects is not None:
             objects.close()
         raise
+    if serving:
+        store.collect()
+    return store
 
 
 def is_database(address: str) -> bool:

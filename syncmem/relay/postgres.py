@@ -318,5 +318,11 @@ class PostgresStore(RowStore):
             if not self._pool.run(connection.fetchval("SELECT pg_try_advisory_lock($1)", self._lock_key)):
                 raise Busy("relays are running on this database; stop them, then start again")
             yield
+            if connection.is_closed():
+                raise Busy("the database was restarted meanwhile; start again")
         finally:
-            self._pool.run(connection.close())
+            self._pool.run(_left(connection))
+
+
+async def _left(connection: Any) -> None:
+    connection.terminate()

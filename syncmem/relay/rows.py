@@ -79,6 +79,8 @@ class RowStore(Store):
     def collect(self, grace_seconds: float = GRACE_SECONDS) -> int:
         """Remove the objects that no row names: those that were given up, and those that no row came to name for so
         long. How many went."""
+        if self.objects is None:
+            return 0
         unneeded = self._condemn(grace_seconds)
         self._remove_objects(unneeded)
         return len(unneeded)

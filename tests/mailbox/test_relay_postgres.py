@@ -146,7 +146,8 @@ def test_nothing_acknowledged_is_lost_when_relays_are_killed_and_the_database_go
     relay: Callable[[], RelayProcess], postgres: Cluster
 ) -> None:
     """Writers go from relay to relay as one fails them; a loss of power takes the database, kill -9 two relays."""
-    relays = [relay(), relay(), relay()]
+    with ThreadPoolExecutor(3) as threads:
+        relays = list(threads.map(lambda _: relay(), range(3)))
     keys = [new_key() for _ in range(3)]
     kept: list[tuple[int, int]] = []
     stop = threading.Event()
@@ -156,15 +157,15 @@ def test_nothing_acknowledged_is_lost_when_relays_are_killed_and_the_database_go
     try:
         for blow in (relays[0].kill, lambda: restart(postgres), relays[1].kill):
             count = len(kept)
-            until(lambda count=count: len(kept) > count + 15)  # type: ignore[misc]
+            until(lambda count=count: len(kept) > count + 8)  # type: ignore[misc]
             blow()
         count = len(kept)
-        until(lambda: len(kept) > count + 15)
+        until(lambda: len(kept) > count + 8)
     finally:
         stop.set()
         for writer in writers:
             writer.join()
-    assert len(kept) > 60
+    assert len(kept) > 32
     for who, key in enumerate(keys):
         there = {entry.name.counter for entry in ask_at(relays[2].address, key, inline_bytes_max=0).listed}
         assert there >= {counter for writer, counter in kept if writer == who}
@@ -197,7 +198,8 @@ def put_on(
 def test_devices_at_different_relays_agree_though_relays_and_database_die_meanwhile(
     relay: Callable[[], RelayProcess], postgres: Cluster, tmp_path: Path
 ) -> None:
-    relays = [relay(), relay()]
+    with ThreadPoolExecutor(2) as threads:
+        relays = list(threads.map(lambda _: relay(), range(2)))
     turns = iter(range(10_000))
 
     def opener(_: str) -> Http:
@@ -207,11 +209,11 @@ def test_devices_at_different_relays_agree_though_relays_and_database_die_meanwh
     group = Group(tmp_path, "https://relay", opener)
     group.found()
     group.pair("phone")
-    for turn in range(3):
+    for turn in range(2):
         for name, device in group.devices.items():
             device.remember("ana", f"fact {turn}", f"of the {name}")
         group.sync("laptop")
-        (relays[0].kill, lambda: restart(postgres), relays[1].kill)[turn]()
+        (relays[0].kill, lambda: restart(postgres))[turn]()
         group.sync("phone")
         for one in relays:
             if one.process.poll() is not None:
