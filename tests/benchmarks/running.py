@@ -22,6 +22,7 @@ from tests.benchmarks import (
     reads,
     sealing,
     sizes,
+    stores,
     syncing,
     wire_bytes,
     writes,
@@ -48,6 +49,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "idle": idling,
     "push": pushing,
     "hostile": hostile,
+    "stores": stores,
 }
 SCALES = ("small", "quick", "full")  # seconds; minutes; an hour
 LOAD_MAX = 1.5  # before a run; above it the sides wait for a processor, and ratios of waits tell nothing
