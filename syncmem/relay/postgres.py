@@ -37,6 +37,9 @@ from syncmem.wire.mailbox import (
 )
 
 _ID_BYTES: Final = 16
+_REGISTERED: Final = (
+    "($2::bytea IS NULL OR EXISTS (SELECT FROM drop_keys k WHERE k.mailbox = $1 AND k.key = $2))"  # a drop key, or none
+)
 _FETCHED: Final = 8  # blobs of one question: at most so many MiB in memory
 _MOVING: Final = "the relay's store is being moved; sync again in a moment"
 _LATE: Final = "a blob took too long on its way; sync again in a moment"
@@ -98,7 +101,7 @@ class PostgresStore(RowStore):
 
     def _take(self, request: Exchange, objects: Mapping[BlobName, str]) -> Taken:
         async def ask(db: Any) -> Taken:
-            taken = None if request.puts else await self._look(db, request)
+            taken = None if request.puts else await self._glance(db, request) or await self._look(db, request)
             return taken or await self._change(db, request, objects)
 
         taken = self._pool.ask(ask)
@@ -107,78 +110,92 @@ class PostgresStore(RowStore):
             self._pool.run(self._notices.send(request.mailbox, position))
         return taken
 
+    async def _glance(self, db: Any, request: Exchange) -> Taken | None:
+        """In one question, as who has read everything mostly asks; None: there is something to be read or written."""
+        sql = (
+            f"SELECT epoch, {_REGISTERED}, ARRAY(SELECT stream FROM streams s WHERE s.mailbox = $1 ORDER BY stream), "
+            "ARRAY(SELECT last FROM streams s WHERE s.mailbox = $1 ORDER BY stream) FROM mailboxes WHERE mailbox = $1"
+        )
+        row = await db.fetchrow(sql, request.mailbox, request.drop_key)
+        if row is None or not row[1]:
+            return None
+        ends = dict(zip(row[2], row[3], strict=True))
+        if any(last > request.cursors.get(stream, 0) for stream, last in ends.items()):
+            return None
+        return Taken(Answer(row[0], [], ends, [], False), {})
+
     async def _look(self, db: Any, request: Exchange) -> Taken | None:
         """Only read, in one state of the database; None: there is something to be written."""
         async with db.transaction(isolation="repeatable_read", readonly=True):
-            sql = (
-                "SELECT epoch, $2::bytea IS NULL OR EXISTS (SELECT FROM drop_keys WHERE mailbox = $1 AND key = $2) "
-                "FROM mailboxes WHERE mailbox = $1"
-            )
+            sql = f"SELECT epoch, {_REGISTERED} FROM mailboxes WHERE mailbox = $1"
             row = await db.fetchrow(sql, request.mailbox, request.drop_key)
             if row is None or not row[1]:
                 return None
-            ends = await self._ends(db, request.mailbox)
+            ends, _ = await self._places(db, request.mailbox, [])
             return await self._answer(db, request, row[0], [], ends)
 
     async def _change(self, db: Any, request: Exchange, objects: Mapping[BlobName, str]) -> Taken:
         box = request.mailbox
         async with db.transaction():
-            epoch, size = await self._lock(db, box)
-            if request.drop_key is not None:
+            epoch, size, registered = await self._lock(db, box, request.drop_key)
+            if not registered:
                 await db.execute("INSERT INTO drop_keys VALUES ($1, $2) ON CONFLICT DO NOTHING", box, request.drop_key)
-            before = await self._ends(db, box)
-            room = Room(await self._taken(db, box, places(request.puts)), dict(before), size)
+            before, taken = await self._places(db, box, places(request.puts))
+            room = Room(taken, dict(before), size)
             results = [room.put(put, self._limits) for put in request.puts]
             blobs = stored(request.puts, results)
             if blobs:
-                await self._insert(db, box, blobs, objects)
-                await self._update(db, box, room, before)
+                await self._insert(db, box, blobs, objects, room, before)
             unneeded = await self._part(db, blobs, objects)
-            taken = await self._answer(db, request, epoch, results, room.ends)
-        return Taken(taken.answer, taken.contents, unneeded)
+            found = await self._answer(db, request, epoch, results, room.ends)
+        return Taken(found.answer, found.contents, unneeded)
 
-    async def _lock(self, db: Any, box: bytes) -> tuple[bytes, int]:
-        """Nobody else changes the mailbox until the transaction ends; made where there was none."""
-        sql = "SELECT epoch, bytes, pg_try_advisory_xact_lock_shared($2) FROM mailboxes WHERE mailbox = $1 FOR UPDATE"
-        row = await db.fetchrow(sql, box, self._lock_key)
+    async def _lock(self, db: Any, box: bytes, drop_key: bytes | None = None) -> tuple[bytes, int, bool]:
+        """The mailbox's epoch and size, and whether a drop key is registered (none is, too); nobody else changes it
+        until the transaction ends. It is made where there was none."""
+        sql = (
+            f"SELECT epoch, bytes, {_REGISTERED}, pg_try_advisory_xact_lock_shared($3) FROM mailboxes "
+            "WHERE mailbox = $1 FOR UPDATE"
+        )
+        row = await db.fetchrow(sql, box, drop_key, self._lock_key)
         if row is None:
             made = self._randomness(EPOCH_BYTES)
             await db.execute("INSERT INTO mailboxes (mailbox, epoch) VALUES ($1, $2) ON CONFLICT DO NOTHING", box, made)
-            row = await db.fetchrow(sql, box, self._lock_key)
-        if not row[2]:
+            row = await db.fetchrow(sql, box, drop_key, self._lock_key)
+        if not row[3]:
             raise Busy(_MOVING)
-        return row[0], row[1]
+        return row[0], row[1], row[2]
 
-    async def _ends(self, db: Any, box: bytes) -> dict[bytes, int]:
-        return dict(await db.fetch("SELECT stream, last FROM streams WHERE mailbox = $1", box))
-
-    async def _taken(self, db: Any, box: bytes, asked: Sequence[Place]) -> dict[Place, bytes]:
+    async def _places(self, db: Any, box: bytes, asked: Sequence[Place]) -> tuple[dict[bytes, int], dict[Place, bytes]]:
+        """How far each stream goes, and the digests of what has (or had) some places."""
         sql = (
+            "SELECT stream, last, NULL::bytea FROM streams WHERE mailbox = $1 UNION ALL "
             "SELECT stream, counter, digest FROM blobs "
             "JOIN unnest($2::bytea[], $3::bigint[]) AS asked (stream, counter) USING (stream, counter) "
             "WHERE mailbox = $1"
         )
         rows = await db.fetch(sql, box, [stream for stream, _ in asked], [counter for _, counter in asked])
-        return {(row[0], row[1]): row[2] for row in rows}
+        ends = {row[0]: row[1] for row in rows if row[2] is None}
+        return ends, {(row[0], row[1]): row[2] for row in rows if row[2] is not None}
 
     async def _insert(
-        self, db: Any, box: bytes, blobs: Mapping[BlobName, bytes], objects: Mapping[BlobName, str]
-    ) -> None:
-        sql = "INSERT INTO blobs (mailbox, stream, counter, digest, size, blob, object) VALUES ($1,$2,$3,$4,$5,$6,$7)"
-        rows = []
-        for name, blob in blobs.items():
-            object = objects.get(name)
-            rows.append((box, *name, len(blob), blob if object is None else None, object))
-        await db.executemany(sql, rows)
-
-    async def _update(self, db: Any, box: bytes, room: Room, before: Mapping[bytes, int]) -> None:
-        moved = {stream: last for stream, last in room.ends.items() if before.get(stream) != last}
+        self, db: Any, box: bytes, blobs: Mapping[BlobName, bytes], objects: Mapping[BlobName, str], room: Room,
+        before: Mapping[bytes, int],
+    ) -> None:  # fmt: skip
+        """Rows, and what they change in the mailbox, in one statement."""
         sql = (
-            "INSERT INTO streams (mailbox, stream, last) SELECT $1, * FROM unnest($2::bytea[], $3::bigint[]) "
-            "ON CONFLICT (mailbox, stream) DO UPDATE SET last = excluded.last"
+            "WITH inserted AS (INSERT INTO blobs (mailbox, stream, counter, digest, size, blob, object) SELECT $1, * "
+            "FROM unnest($2::bytea[], $3::bigint[], $4::bytea[], $5::integer[], $6::bytea[], $7::text[])), "
+            "moved AS (INSERT INTO streams (mailbox, stream, last) SELECT $1, * FROM unnest($8::bytea[], $9::bigint[]) "
+            "ON CONFLICT (mailbox, stream) DO UPDATE SET last = excluded.last) "
+            "UPDATE mailboxes SET bytes = $10 WHERE mailbox = $1"
         )
-        await db.execute(sql, box, [*moved], [*moved.values()])
-        await db.execute("UPDATE mailboxes SET bytes = $2 WHERE mailbox = $1", box, room.size)
+        kept = [blob if name not in objects else None for name, blob in blobs.items()]
+        moved = {stream: last for stream, last in room.ends.items() if before.get(stream) != last}
+        await db.execute(
+            sql, box, *map(list, zip(*blobs, strict=True)), [len(blob) for blob in blobs.values()], kept,
+            [objects.get(name) for name in blobs], [*moved], [*moved.values()], room.size,
+        )  # fmt: skip
 
     async def _part(self, db: Any, blobs: Mapping[BlobName, bytes], objects: Mapping[BlobName, str]) -> list[str]:
         """Objects that rows name now are loose no more; the others are condemned, and told."""
@@ -247,7 +264,7 @@ class PostgresStore(RowStore):
                 if not may_drop(request, keys):
                     return [False for _ in request.names], []
                 await self._lock(db, box)
-                there = await self._taken(db, box, [(name.stream, name.counter) for name in request.names])
+                _, there = await self._places(db, box, [(name.stream, name.counter) for name in request.names])
                 gone = [there.get((name.stream, name.counter)) == name.digest for name in request.names]
                 names = [name for name, is_gone in zip(request.names, gone, strict=True) if is_gone]
                 return gone, await self._empty(db, box, names)

@@ -1,4 +1,4 @@
-"""What each store of a relay takes and tells in a second, beside SQLite's; and a mailbox in object storage beside a folder.
+"""What each store of a relay takes and tells in a second, beside SQLite's; and a bucket beside a folder.
 
 Several threads ask a store as the relay's threads do, without HTTP: puts of one blob each, every thread into a mailbox
 of its own, and questions of who has read everything in a mailbox of many blobs. The "baseline" is the store in SQLite
