@@ -32,6 +32,9 @@ def place(kind: str, folders: pytest.TempPathFactory, request: pytest.FixtureReq
         yield request.getfixturevalue("storage").bucket()
     else:
         store = request.getfixturevalue("postgres").database() if "PostgreSQL" in kind else folder / "relay"
-        blobs = request.getfixturevalue("storage").bucket() if "objects" in kind else None
+        blobs = None
+        if "objects" in kind:
+            in_memory = "SQLite" in kind  # the other one over a real socket
+            blobs = f"memory://{folder.name}" if in_memory else request.getfixturevalue("storage").bucket()
         with running(store, blobs=blobs) as relay:
             yield relay.address
