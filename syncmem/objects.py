@@ -100,6 +100,14 @@ class Objects:
             page: Sequence[Any] = next(iter(listing), [])
         return [_found(entry) for entry in page], len(page) == PAGE
 
+    def pages(self, prefix: str) -> Iterator[list[Found]]:
+        """All keys below a folder, page by page. Raises NotReached, NotAllowed."""
+        after, more = f"{prefix}/", True
+        while more:
+            page, more = self.page(prefix, after)
+            after = page[-1].key if page else after
+            yield page
+
     def each(self, ask: Callable[[Asked], Given], asked: Iterable[Asked]) -> Iterator[Given]:
         """Several questions at once; the answers in order, fetched no further ahead than ``AT_ONCE``."""
         waiting = []

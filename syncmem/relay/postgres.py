@@ -327,6 +327,28 @@ class PostgresStore(RowStore):
         if not await db.fetchval("SELECT pg_try_advisory_lock_shared($1)", self._lock_key):
             raise Busy(_MOVING)
 
+    def _loose(self) -> set[str]:
+        return {row[0] for row in self._pool.ask(lambda db: db.fetch("SELECT object FROM loose"))}
+
+    def _named(self) -> set[str]:
+        sql = "SELECT object FROM blobs WHERE object IS NOT NULL"
+        return {row[0] for row in self._pool.ask(lambda db: db.fetch(sql))}
+
+    def _part_from(self, strays: Sequence[str], lost: Sequence[str]) -> None:
+        async def ask(db: Any) -> None:
+            async with db.transaction():
+                await self._mark(db, strays)
+                sql = (
+                    "WITH gone AS (UPDATE blobs b SET object = NULL, size = 0 FROM blobs old "
+                    "WHERE old.object = ANY($1) AND (b.mailbox, b.stream, b.counter) = (old.mailbox, old.stream, old.counter) "
+                    "RETURNING b.mailbox, old.size) "
+                    "UPDATE mailboxes m SET bytes = bytes - freed FROM "
+                    "(SELECT mailbox, sum(size) AS freed FROM gone GROUP BY mailbox) g WHERE m.mailbox = g.mailbox"
+                )
+                await db.execute(sql, list(lost))
+
+        self._pool.ask(ask)
+
     @contextmanager
     def alone(self) -> Iterator[None]:
         """No relay runs on the store, and what starts meanwhile takes nothing. Raises Busy where one runs."""

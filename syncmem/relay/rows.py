@@ -25,6 +25,7 @@ from syncmem.wire.mailbox import Answer, BlobName, Drop, Exchange, Listed, mailb
 INLINE_BYTES: Final = 64 * 1024  # a blob that is larger becomes an object, where there are objects
 GRACE_SECONDS: Final = 24 * 3600  # after which an object that no row came to name is given up
 _KEY_BYTES: Final = 16
+_MARK: Final = "mark"
 _GONE: Final = "the relay's object storage does not answer; sync again in a moment"
 _log = logging.getLogger("syncmem.relay")
 
@@ -84,6 +85,24 @@ class RowStore(Store):
         unneeded = self._condemn(grace_seconds)
         self._remove_objects(unneeded)
         return len(unneeded)
+
+    def compare(self, now: int, grace_seconds: float = GRACE_SECONDS) -> tuple[int, int]:
+        """Hold rows and objects against each other, as after a database was put back from a backup: objects that no
+        row names and that are older than ``grace_seconds`` at ``now`` (microseconds since 1970) go; rows whose object
+        is not there become places of dropped blobs, so that devices send again what they hold. How many of each."""
+        if self.objects is None:
+            return 0, 0
+        there = {found.key: found.modified for page in self.objects.pages(self.prefix) for found in page}
+        loose = self._loose()  # before the rows: what is put meanwhile is in the one or in the other
+        named = self._named()
+        before = now - int(grace_seconds * 1_000_000)
+        strays = [key for key, modified in there.items() if key not in loose | named and modified <= before]
+        strays = [key for key in strays if key != f"{self.prefix}/{_MARK}"]
+        with reaching():
+            lost = [key for key in named - there.keys() if self.objects.read(key) is None]
+        self._part_from(strays, lost)
+        self._remove_objects(strays)
+        return len(strays), len(lost)
 
     # -- objects ------------------------------------------------------------------------------------
 
@@ -162,6 +181,18 @@ class RowStore(Store):
     def _condemn(self, grace_seconds: float) -> list[str]:
         """Condemn the loose objects of that age; all that are condemned."""
 
+    @abstractmethod
+    def _loose(self) -> set[str]:
+        """All loose objects."""
+
+    @abstractmethod
+    def _named(self) -> set[str]:
+        """All objects that rows name."""
+
+    @abstractmethod
+    def _part_from(self, strays: Sequence[str], lost: Sequence[str]) -> None:
+        """Condemn the strays, and make the rows of what is lost places of dropped blobs."""
+
 
 def join(objects: Objects | None, prefix: str | None, randomness: Callable[[int], bytes]) -> str:
     """The prefix of a store's objects (``prefix``: what it has noted), drawn and marked there the first time.
@@ -179,8 +210,8 @@ def join(objects: Objects | None, prefix: str | None, randomness: Callable[[int]
     with reaching():
         if prefix is None:
             prefix = f"relay-{randomness(_KEY_BYTES).hex()}"
-            objects.put(f"{prefix}/mark", b"objects of a relay; leave them to it\n")
-        elif objects.read(f"{prefix}/mark") is None:
+            objects.put(f"{prefix}/{_MARK}", b"objects of a relay; leave them to it\n")
+        elif objects.read(f"{prefix}/{_MARK}") is None:
             raise FileError(f"{objects.address} does not hold the blobs of this store; name the --blobs of before")
     return prefix
 

@@ -242,6 +242,22 @@ class SqliteStore(RowStore):
             self._db.execute("UPDATE loose SET condemned = 1 WHERE since <= ?", (before,))
             return [row[0] for row in self._db.execute("SELECT object FROM loose WHERE condemned").fetchall()]
 
+    def _loose(self) -> set[str]:
+        with self._file.held():
+            return {row[0] for row in self._db.execute("SELECT object FROM loose").fetchall()}
+
+    def _named(self) -> set[str]:
+        with self._file.held():
+            return {row[0] for row in self._db.execute("SELECT object FROM blobs WHERE object NOTNULL").fetchall()}
+
+    def _part_from(self, strays: Sequence[str], lost: Sequence[str]) -> None:
+        with self._file.held(), self._file.transaction():
+            self._mark(strays)
+            for key in lost:
+                sql = "UPDATE mailboxes SET bytes = bytes - b.size FROM blobs b WHERE b.mailbox = no AND b.object = ?"
+                self._db.execute(sql, (key,))
+                self._db.execute("UPDATE blobs SET object = NULL, size = 0 WHERE object = ?", (key,))
+
     # -- reading ------------------------------------------------------------------------------------
 
     def _find(self, mailbox: bytes, names: Sequence[BlobName]) -> Iterator[Content | None]:

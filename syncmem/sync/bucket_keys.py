@@ -115,12 +115,9 @@ def look_at(seen: Look, objects: Objects, mailbox: bytes, stream: bytes, first: 
 
 def members(objects: Objects, mailbox: bytes) -> set[bytes]:
     """The drop keys that were registered."""
-    seen, folder = Look({}), f"{mailbox.hex()}/drop-keys"
-    after, more = f"{folder}/", True
-    while more:
-        page, more = objects.page(folder, after)
+    seen = Look({})
+    for page in objects.pages(f"{mailbox.hex()}/drop-keys"):
         seen.add(page)
-        after = page[-1].key if page else after
     return seen.members
 
 

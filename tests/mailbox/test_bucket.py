@@ -35,7 +35,7 @@ class Watched(Objects):
 
     def __init__(self, address: str | None = None) -> None:
         super().__init__(address or f"memory://watched/{next(_numbers)}")
-        self.pages = 0
+        self.listings = 0
         self.keys_listed = 0
         self.random = Random(0)
         self.rate = 0.0
@@ -70,7 +70,7 @@ class Watched(Objects):
     def page(self, prefix: str, after: str) -> tuple[list[Found], bool]:
         self._may_fail()
         found, more = super().page(prefix, after)
-        self.pages += 1
+        self.listings += 1
         self.keys_listed += len(found)
         return [entry for entry in found if not self.strikes()], more
 
@@ -100,9 +100,9 @@ def test_asking_what_is_new_lists_a_page_for_each_long_stream_and_not_all_there_
     for stream in streams:
         fill(objects, key, stream, range(1, 4001))
     cursors = dict.fromkeys(streams, 4000)
-    objects.pages = objects.keys_listed = 0
+    objects.listings = objects.keys_listed = 0
     assert ask(box, key, cursors=cursors).ends == cursors
-    assert (objects.pages, objects.keys_listed) <= (4, 3 * object_storage.PAGE + 3)
+    assert (objects.listings, objects.keys_listed) <= (4, 3 * object_storage.PAGE + 3)
     fill(objects, key, streams[1], [4001])
     answer = ask(box, key, cursors=cursors)
     assert [entry.name.counter for entry in answer.listed] == [4001]
@@ -117,9 +117,9 @@ def test_each_answer_about_a_long_mailbox_costs_the_same(key: EpochKey) -> None:
     cursors, costs = {ONE: 0}, []
     more = True
     while more:
-        objects.pages = 0
+        objects.listings = 0
         answer = ask(box, key, cursors=cursors, inline_bytes_max=0)
-        costs.append(objects.pages)
+        costs.append(objects.listings)
         seen += [entry.name.counter for entry in answer.listed]
         cursors, more = {ONE: seen[-1]}, answer.more
         assert len(answer.listed) <= LISTED_MAX
@@ -131,9 +131,9 @@ def test_a_short_mailbox_takes_one_listing(key: EpochKey) -> None:
     objects = Watched()
     box = bucket(objects)
     ask(box, key, Put(ONE, 1, b"a"), Put(OTHER, 1, b"b"))
-    objects.pages = 0
+    objects.listings = 0
     assert len(ask(box, key).listed) == 2
-    assert objects.pages == 1
+    assert objects.listings == 1
 
 
 # -- two who write at once --------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from syncmem import labels
+from syncmem.environment import SystemClock
 from syncmem.errors import Busy, FileError
 from syncmem.objects import NotReached, Objects
 from syncmem.relay.opening import open_store
@@ -196,3 +197,45 @@ def test_an_object_that_is_lost_is_not_there_and_the_others_are(store: RowStore,
     store.objects.remove(lost)
     names = [NAME, BlobName(ONE, 2, digest(LARGE + b"2"))]
     assert list(store.get(key.write_key, names)) == [(NAME, None), (names[1], LARGE + b"2")]
+
+
+def test_after_a_restore_rows_and_objects_are_held_against_each_other(store: RowStore, key: EpochKey) -> None:
+    """The database is older than the objects: one was dropped since, one was put since."""
+    other = LARGE + b"2"
+    ask(store, key, Put(ONE, 1, LARGE), Put(ONE, 2, other))
+    assert isinstance(store.objects, Objects)
+    store.objects.remove(next(found for found in keys(store) if store.objects.read(found) == LARGE))
+    stray = f"{store.prefix}/{key.mailbox.hex()}/{'0' * 32}"
+    store.objects.put(stray, b"of a row that is not there any more")
+    now = SystemClock().now()
+    assert store.compare(now) == (0, 1)  # the stray is young
+    assert [entry.blob for entry in ask(store, key).listed] == [other]
+    assert ask(store, key).ends == {ONE: 2}
+    assert ask(store, key, Put(ONE, 1, LARGE)).results[0].outcome == Outcome.KNOWN
+    assert store.compare(now + 2 * 86_400_000_000) == (1, 0)
+    assert len(keys(store)) == 1
+    assert store.compare(now + 2 * 86_400_000_000) == (0, 0)
+    assert [entry.blob for entry in ask(store, key).listed] == [other]
+
+
+def test_what_is_put_while_rows_and_objects_are_compared_stays(
+    store: RowStore, key: EpochKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loose, later = store._loose, SystemClock().now() + 2 * 86_400_000_000
+
+    def meanwhile() -> set[str]:
+        found = loose()
+        ask(store, key, Put(ONE, 2, LARGE + b"2"))
+        return found
+
+    take = store._take
+
+    def compared_between(*arguments: object) -> object:
+        monkeypatch.setattr(store, "_take", take)
+        monkeypatch.setattr(store, "_loose", meanwhile)
+        assert store.compare(later) == (0, 0)
+        return take(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(store, "_take", compared_between)
+    assert ask(store, key, Put(ONE, 1, LARGE)).results[0].outcome == Outcome.STORED
+    assert [entry.blob for entry in ask(store, key).listed] == [LARGE, LARGE + b"2"]
