@@ -174,6 +174,16 @@ def restore(session: Session, path: str, overwrite: bool, **where: Any) -> None:
     session.show(found, lambda: f"{_verified(found)}\nRestored; start the relay, and devices send what is missing.")
 
 
+@care("restored")
+def restored(session: Session, **where: Any) -> None:
+    """Say that a database was put back from a backup by its own tools (pg_restore). Devices send what is missing."""
+    from syncmem.relay import restoring
+
+    settings = _settings(**where)
+    count = restoring.renew(settings.place, settings.blobs)
+    session.show({"mailboxes": count}, lambda: f"{count} mailboxes; devices look what is missing, and send it.")
+
+
 def _asked(settings: Settings, what: str, **asked: Any) -> Any:
     """The answer of the relay that runs on a folder, or of the store itself."""
     from syncmem.relay.care import Care
@@ -188,7 +198,7 @@ def _asked(settings: Settings, what: str, **asked: Any) -> Any:
 
 def _folder(settings: Settings) -> Settings:
     if settings.data is None:
-        raise InvalidInput("this is for a store in a folder; care for a database with its own tools (pg_dump)")
+        raise InvalidInput("this is for a store in a folder; a database has its own tools (pg_dump)")
     return settings
 
 

@@ -327,6 +327,11 @@ class PostgresStore(RowStore):
         if not await db.fetchval("SELECT pg_try_advisory_lock_shared($1)", self._lock_key):
             raise Busy(_MOVING)
 
+    def renew(self) -> int:
+        """Every mailbox has another epoch from now on, so that devices look what is missing here; how many."""
+        sql = "UPDATE mailboxes SET epoch = uuid_send(gen_random_uuid()) RETURNING 1"
+        return len(self._pool.ask(lambda db: db.fetch(sql)))
+
     def _loose(self) -> set[str]:
         return {row[0] for row in self._pool.ask(lambda db: db.fetch("SELECT object FROM loose"))}
 
@@ -340,7 +345,8 @@ class PostgresStore(RowStore):
                 await self._mark(db, strays)
                 sql = (
                     "WITH gone AS (UPDATE blobs b SET object = NULL, size = 0 FROM blobs old "
-                    "WHERE old.object = ANY($1) AND (b.mailbox, b.stream, b.counter) = (old.mailbox, old.stream, old.counter) "
+                    "WHERE old.object = ANY($1) "
+                    "AND (b.mailbox, b.stream, b.counter) = (old.mailbox, old.stream, old.counter) "
                     "RETURNING b.mailbox, old.size) "
                     "UPDATE mailboxes m SET bytes = bytes - freed FROM "
                     "(SELECT mailbox, sum(size) AS freed FROM gone GROUP BY mailbox) g WHERE m.mailbox = g.mailbox"

@@ -18,6 +18,7 @@ from syncmem.private import make_folder
 from syncmem.relay.care import Care
 from syncmem.relay.file import FILE_NAME
 from syncmem.relay.opening import open_store
+from syncmem.relay.rows import RowStore
 from syncmem.relay.store import SqliteStore
 
 PREPARED: Final = "restoring"  # a folder inside the relay's own, so that the last step is a rename
@@ -77,10 +78,31 @@ def _prepare(folder: Path, blobs: str | None) -> dict[str, Any]:
         if found["problem_count"]:
             raise Damaged(f"the backup is not whole ({found['problems'][0]}); take another one, nothing was changed")
         care.renew()
+        store.compare(Environment().clock.now())
         return found
 
 
+def renew(store: str, blobs: str | None = None) -> int:
+    """A database was put back from a backup by its own tools: as after :func:`restore`; how many mailboxes it holds.
+
+    Relays may run on it: those who listen hear of it when they next ask.
+
+    Raises:
+        FileError: it cannot be used.
+    """
+    from syncmem.relay.postgres import PostgresStore
+
+    drawn = Environment().randomness
+    with closing(open_store(store, drawn, blobs=blobs)) as opened:
+        count = opened.renew() if isinstance(opened, PostgresStore) else Care(_in_a_file(opened), drawn).renew()
+        opened.compare(Environment().clock.now())
+        return count
+
+
 def _opened(folder: Path, blobs: str | None) -> SqliteStore:
-    store = open_store(str(folder), Environment().randomness, blobs=blobs)
+    return _in_a_file(open_store(str(folder), Environment().randomness, blobs=blobs))
+
+
+def _in_a_file(store: RowStore) -> SqliteStore:
     assert isinstance(store, SqliteStore), "a folder is one file"
     return store

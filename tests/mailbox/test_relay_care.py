@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from syncmem.relay.restoring import REPLACED
 from syncmem.relay.store import SqliteStore
 from syncmem.sync.http import Http
 from syncmem.wire.mailbox import Outcome, Put
+from tests.mailbox.postgres import Cluster
 from tests.mailbox.serving import RelayProcess, ask_at, new_key, process
 from tests.sync.group import Group
 
@@ -177,3 +179,39 @@ def test_a_backup_is_of_one_moment_while_others_write(tmp_path: Path) -> None:
     with closing(SqliteStore(restored, os.urandom)) as store:
         (held,) = Care(store, os.urandom).mailboxes()
         assert 60 <= held["blobs"] <= 60 + last
+
+
+def test_a_database_that_was_put_back_by_its_own_tools_is_told_so_and_devices_send_what_it_lacks(
+    tmp_path: Path, postgres: Cluster
+) -> None:
+    address = postgres.database()
+    with process(address) as relay, process(address) as other:
+        group = Group(tmp_path, "https://relay", lambda _: patient(other.address))
+        laptop = group.found()
+        group.pair("phone")
+        group.settle()
+        with as_backed_up(postgres, address):
+            laptop.remember("ana", "city", "Lisbon")
+            group.settle()
+        result = CliRunner().invoke(cli, ["relay", "restored", "--store", address])
+        assert result.exit_code == 0, result.output
+        reset = [report.mailboxes[0].reset for report in group.sync("laptop", "phone")]
+        assert reset == [True, True]
+        group.settle()
+        group.assert_in_sync()
+        newcomer = group.pair("tablet")
+        group.settle()
+        assert newcomer.believe("ana", "city") is not None
+        assert relay.process.poll() is None
+        group.close()
+
+
+@contextlib.contextmanager
+def as_backed_up(postgres: Cluster, address: str) -> Iterator[None]:
+    """Afterwards the tables are as they were before, as pg_restore leaves them."""
+    tables = ("mailboxes", "drop_keys", "streams", "blobs")
+
+    postgres.sql("; ".join(f"CREATE TABLE {table}_kept AS TABLE {table}" for table in tables), address)
+    yield
+    kept = (f"TRUNCATE {table}; INSERT INTO {table} SELECT * FROM {table}_kept" for table in tables)
+    postgres.sql("; ".join(kept), address)
