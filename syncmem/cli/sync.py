@@ -105,7 +105,10 @@ def recover(session: Session, mailbox: str, name: str | None) -> None:
 @click.argument("mailboxes", nargs=-1)
 @click.option("--show-changes", is_flag=True, help="Tell what is believed differently because of what arrived.")
 @click.option("--watch", is_flag=True, help="Go on until interrupted.")
-@click.option("--every", default=WATCH_SECONDS, show_default=True, metavar="SECONDS", help="With --watch: how often.")
+@click.option(
+    "--every", default=WATCH_SECONDS, show_default=True, metavar="SECONDS",
+    help="With --watch: how often, where no relay tells.",
+)  # fmt: skip
 def sync(session: Session, mailboxes: tuple[str, ...], show_changes: bool, watch: bool, every: float) -> None:
     """Send what the mailboxes lack, and take in what is new.
 

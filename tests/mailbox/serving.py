@@ -18,6 +18,7 @@ from syncmem import labels
 from syncmem.relay.access import Served
 from syncmem.relay.limits import Limits
 from syncmem.relay.opening import open_store
+from syncmem.relay.pushing import Listeners
 from syncmem.relay.rows import INLINE_BYTES
 from syncmem.relay.server import server
 from syncmem.seal.envelope import EpochKey
@@ -91,6 +92,13 @@ class RelayThread:
         self.address = f"http://127.0.0.1:{self.port}"
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._listening]})
         self._thread.start()
+
+    @property
+    def listeners(self) -> Listeners:
+        """Who listens there now."""
+        found = self._server._listeners  # type: ignore[attr-defined]
+        assert isinstance(found, Listeners)
+        return found
 
     def _note(self, served: Served) -> None:
         self.said.append(str(served))

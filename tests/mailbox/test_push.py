@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -17,6 +18,8 @@ from syncmem.seal.envelope import EpochKey
 from syncmem.sync import open_mailbox
 from syncmem.wire.mailbox import Position, Put, Watch
 from syncmem.wire.messages import CONTENT_TYPE, read_moved, watch_bytes
+from tests.mailbox.postgres import Cluster
+from tests.mailbox.scripted import RESET
 from tests.mailbox.serving import (
     RelayThread,
     ask,
@@ -225,3 +228,33 @@ def test_a_relay_that_stops_tells_those_who_listen_and_they_go_on_at_the_next(tm
         moved = ask_at(relay.address, key, Put(ONE, 2, b"y")).position
         again = Stream(int(relay.address.rpartition(":")[2]), key, at)
         assert again.told(moved)
+
+
+def test_listeners_that_come_and_go_leave_nothing_behind(relay: RelayThread) -> None:
+    """Closed, reset and half-closed, before and after they are told anything."""
+    random, key = Random(5), new_key()
+    for turn in range(120):
+        stream = Stream(relay.port, key)
+        if random.random() < 0.5:
+            stream.until("retry:")
+        if random.random() < 0.3:
+            stream.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        elif random.random() < 0.3:
+            stream.connection.shutdown(socket.SHUT_WR)
+        if turn % 10 == 0:
+            ask_at(relay.address, key, Put(ONE, turn + 1, b"x"))
+        stream.close()
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while relay.listeners.count or len(relay.listeners._of) or len(relay.listeners._at):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    with listening(relay, key) as stream:
+        stream.until("data:")
+
+
+def test_who_listens_at_one_relay_hears_what_another_over_the_same_database_stored(postgres: Cluster) -> None:
+    key, address = new_key(), postgres.database()
+    with running(address, BRISK) as relay, running(address, BRISK) as other, listening(relay, key) as stream:
+        stream.until("retry:")
+        for counter in range(1, 4):
+            assert stream.told(ask_at(other.address, key, Put(ONE, counter, b"x")).position)
