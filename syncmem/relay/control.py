@@ -69,8 +69,8 @@ async def _stranger(request: Request, error: Exception) -> Response:
 
 
 def _check(request: Request, secret: str) -> None:
-    said = request.headers.get("authorization", "")
-    if request.path_params.get("what", "backup") not in (*ASKED, "backup") or not compare_digest(said, secret):
+    said, what = request.headers.get("authorization", ""), request.path_params.get("what", "backup")
+    if what not in (*ASKED, "backup") or not compare_digest(said.encode(), secret.encode()):
         raise _Stranger
 
 

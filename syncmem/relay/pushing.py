@@ -30,6 +30,7 @@ from syncmem.wire.mailbox import Position
 STREAM_TYPE: Final = "text/event-stream"
 FULL_SECONDS: Final = 60  # when to try again where all streams are taken
 COME_AGAIN_MILLISECONDS: Final = 2000  # after a stream has ended
+APART_MILLISECONDS: Final = 5  # of those who come again when the relay does, so that it is not overrun
 _log = logging.getLogger("syncmem.relay")
 _HEADERS: Final = {
     "cache-control": "no-store, no-transform",
@@ -74,6 +75,11 @@ class Listener:
         position, self.position = self.position, None
         return position
 
+    @property
+    def come_again_milliseconds(self) -> int:
+        """When to come again after the end."""
+        return self._listeners.come_again_milliseconds
+
     def close(self) -> None:
         self._listeners.remove(self)
 
@@ -89,6 +95,7 @@ class Listeners:
         self._at: Counter[str] = Counter()
         self._looking: asyncio.Task[None] | None = None
         self.ending = False
+        self.come_again_milliseconds = COME_AGAIN_MILLISECONDS
         self.count = 0
 
     def begin(self) -> None:
@@ -159,6 +166,7 @@ class Listeners:
     def end(self) -> None:
         """Tell everybody that the relay stops; nobody is taken in any more."""
         self.ending = True
+        self.come_again_milliseconds = max(COME_AGAIN_MILLISECONDS, self.count * APART_MILLISECONDS)
         for there in self._of.values():
             for listener in there:
                 listener.end()
@@ -186,7 +194,8 @@ class Stream(Response):
                     await _say(send, f"id: {position}\ndata: {position}\n\n")
                 elif not self._listener.ended:
                     await _say(send, ":\n\n")
-            await send({"type": "http.response.body", "body": b"event: end\ndata:\n\n", "more_body": False})
+            again = f"retry: {self._listener.come_again_milliseconds}\nevent: end\ndata:\n\n"
+            await send({"type": "http.response.body", "body": again.encode(), "more_body": False})
         finally:
             leaving.cancel()
             self._listener.close()

@@ -218,7 +218,7 @@ class _Way:
         if answer.status_code == 200 and headers.get("content-type", "").partition(";")[0].strip() == kind:
             return
         seconds = retry_seconds(headers.get("retry-after", ""), self.environment.clock)
-        if seconds is None and answer.status_code in (200, 408, 500, 502, 504):
+        if seconds is None and answer.status_code in (200, 408, 500, 502, 503, 504):
             seconds = RETRY_SECONDS_MAX
         raise _Later(REFUSED_SECONDS if seconds is None else max(RETRY_SECONDS_MIN, min(seconds, REFUSED_SECONDS)))
 
