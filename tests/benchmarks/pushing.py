@@ -5,7 +5,7 @@ has read that the mailbox moved; the long poll asks anew each time, as it must. 
 holds more (resident) than before anybody listened.  Beneath, two devices of one vault in the background: from the
 write of one to the belief of the other.
 
-Reach: who listens hears no later than a long poll would, and costs at most 40 KiB.
+Reach (first stage): who listens hears no later than a long poll would, and costs at most 40 KiB.
 """
 
 from __future__ import annotations
