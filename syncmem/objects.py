@@ -3,6 +3,7 @@
 Rules: an object is written whole, once, and never over another; it is durable when :meth:`Objects.put` returns;
 what fails is told apart by what helps: nothing there, not allowed, not reached; credentials come from the
 environment, as the services' own tools read them, and never from an address, because addresses are passed on.
+``file://`` and ``memory://`` are for tests: nothing is flushed there.
 """
 
 from __future__ import annotations
@@ -147,7 +148,7 @@ def _opened(address: str) -> tuple[Any, bool]:
         raise InvalidInput(f"the bucket {parts.netloc} does not list in order; use one that is no directory bucket")
     more: dict[str, Any] = {"endpoint": options["endpoint"]} if "endpoint" in options else {}
     more |= {"region": options["region"]} if "region" in options else {}
-    plain = os.environ.get("AWS_ENDPOINT_URL", options.get("endpoint", "")).startswith("http://")
+    plain = (options.get("endpoint") or os.environ.get("AWS_ENDPOINT_URL", "")).startswith("http://")
     try:
         opened = from_url(
             parts._replace(query="").geturl(),

@@ -103,16 +103,17 @@ class Pool:
         raise AssertionError("unreachable")
 
     def _passes(self, error: BaseException) -> bool:
-        """Whether it may go well a moment later."""
+        """Whether it may go well a moment later: connections, conflicts, operators who restart it, too many of
+        something, a server that is not the first one yet, tables that have just been changed."""
         state = getattr(error, "sqlstate", None)
         if state is None:
             return True  # of the connection, not of the database
-        return state[:2] in ("08", "40", "57") or state in ("53300", "55P03", "25006", "0A000")
+        return state[:2] in ("08", "40", "57") or state in ("53200", "53300", "55P03", "25006", "0A000")
 
     def _in_words(self, error: BaseException) -> FileError:
         _log.error("%s", _kind(error))
         state = getattr(error, "sqlstate", "") or ""
-        return DiskFull(_FULL) if state in ("53100", "53200") else FileError(_FAILS)
+        return DiskFull(_FULL) if state == "53100" else FileError(_FAILS)
 
     def close(self) -> None:
         if self._loop.is_closed():

@@ -15,12 +15,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from syncmem.errors import Busy, FileError
+from syncmem.errors import Busy, DiskFull, FileError
 from syncmem.objects import NotAllowed, NotReached, Objects
 from syncmem.relay.limits import Limits
 from syncmem.relay.puts import named
 from syncmem.relay.stores import Store
-from syncmem.wire.mailbox import Answer, BlobName, Drop, Exchange, Listed, mailbox_id
+from syncmem.wire.mailbox import Answer, BlobName, Drop, Exchange, Listed, Outcome, PutResult, mailbox_id
 
 INLINE_BYTES: Final = 64 * 1024  # a blob that is larger becomes an object, where there are objects
 GRACE_SECONDS: Final = 24 * 3600  # after which an object that no row came to name is given up
@@ -57,8 +57,17 @@ class RowStore(Store):
         self.inline_bytes = INLINE_BYTES
 
     def exchange(self, request: Exchange) -> Answer:
-        """Keep what is put, and say what is there."""
-        taken = self._take(request, self.write_objects(request.mailbox, named(request.puts)))
+        """Keep what is put, and say what is there. Where there is no room, nothing was kept."""
+        objects = self.write_objects(request.mailbox, named(request.puts))
+        try:
+            taken = self._take(request, objects)
+        except DiskFull as error:
+            if not request.puts:
+                raise
+            self._remove_objects([*objects.values()])
+            taken = self._take(replace(request, puts=()), {})
+            results = [PutResult(Outcome.OVER_QUOTA, str(error))] * len(request.puts)
+            taken = replace(taken, answer=replace(taken.answer, results=results))
         self._remove_objects(taken.unneeded)
         return replace(taken.answer, listed=self._along(taken))
 

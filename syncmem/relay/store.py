@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -123,28 +122,21 @@ class SqliteStore(RowStore):
         self, request: Exchange, objects: Mapping[BlobName, str]
     ) -> tuple[int, bytes, list[PutResult], dict[bytes, int], list[str]]:
         """The mailbox, its epoch, what became of each put, how far each stream goes, and the objects that nobody
-        needs. Where there is no room, nothing was kept."""
-        try:
-            if request.puts:
-                self._check_room(sum(len(put.blob) for put in request.puts))
-            with self._file.transaction():
-                box, epoch, size = self._mailbox(request.mailbox)
-                if request.drop_key is not None:
-                    self._db.execute("INSERT OR IGNORE INTO drop_keys VALUES (?, ?)", (box, request.drop_key))
-                ends = dict(self._db.execute("SELECT stream, last FROM streams WHERE mailbox = ?", (box,)).fetchall())
-                room = Room(self._taken(box, request), dict(ends), size)
-                limits = self._limits_of(request.mailbox)
-                results = [room.put(put, limits) for put in request.puts]
-                blobs = stored(request.puts, results)
-                self._insert(box, blobs, objects)
-                self._update(box, room, ends)
-                return box, epoch, results, room.ends, self._part(blobs, objects)
-        except DiskFull as error:
-            if not request.puts:
-                raise
-            box, epoch, _, ends, _ = self._put_all(replace(request, puts=()), {})
-            refused = PutResult(Outcome.OVER_QUOTA, str(error))
-            return box, epoch, [refused] * len(request.puts), ends, list(objects.values())
+        needs."""
+        if request.puts:
+            self._check_room(sum(len(put.blob) for put in request.puts))
+        with self._file.transaction():
+            box, epoch, size = self._mailbox(request.mailbox)
+            if request.drop_key is not None:
+                self._db.execute("INSERT OR IGNORE INTO drop_keys VALUES (?, ?)", (box, request.drop_key))
+            ends = dict(self._db.execute("SELECT stream, last FROM streams WHERE mailbox = ?", (box,)).fetchall())
+            room = Room(self._taken(box, request), dict(ends), size)
+            limits = self._limits_of(request.mailbox)
+            results = [room.put(put, limits) for put in request.puts]
+            blobs = stored(request.puts, results)
+            self._insert(box, blobs, objects)
+            self._update(box, room, ends)
+            return box, epoch, results, room.ends, self._part(blobs, objects)
 
     def _limits_of(self, mailbox: bytes) -> Limits:
         row = self._db.execute("SELECT bytes FROM quotas WHERE mailbox = ?", (mailbox,)).fetchone()

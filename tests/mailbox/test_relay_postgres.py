@@ -244,6 +244,24 @@ def test_while_the_database_is_down_a_relay_refuses_and_says_when_to_come_again(
         relay.store.check()
 
 
+def test_a_database_without_room_takes_nothing_more_and_can_be_read(
+    opened: Callable[[], PostgresStore], address: str, postgres: Cluster
+) -> None:
+    store, key = opened(), new_key()
+    exchange(store, key, Put(ONE, 1, b"first"))
+    postgres.sql(
+        "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END$$; "
+        "CREATE TRIGGER full_disk BEFORE INSERT ON blobs FOR EACH ROW EXECUTE FUNCTION full_disk()",
+        address,
+    )
+    answer = exchange(store, key, Put(ONE, 2, b"second"))
+    assert answer.results[0].outcome == Outcome.OVER_QUOTA
+    assert "no room left; sync again later" in answer.results[0].reason
+    assert [entry.blob for entry in answer.listed] == [b"first"]
+    assert answer.ends == {ONE: 1}
+
+
 # -- what a relay asks of its database --------------------------------------------------------------------
 
 
