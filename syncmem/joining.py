@@ -105,7 +105,7 @@ class Joining(Opened):
         return self._syncer.create(self._device_name(name))
 
     def add_mailbox(self, address: str) -> None:
-        """Sync through this address as well: "folder:PATH" or "https://HOST"."""
+        """Sync through this address as well: "folder:PATH", "https://HOST" or "s3://BUCKET/PREFIX"."""
         self._syncer.mailbox(address).close()
         with self._lock, self._replica.transaction():
             self._syncer.vault.add_address(address)

@@ -22,7 +22,8 @@ from syncmem.errors import InvalidInput
 SCHEMES: Final = ("s3", "gs", "az", "file", "memory")
 PAGE: Final = 1000  # keys of one listing
 BYTES_MAX: Final = 16 * 1024 * 1024  # of an object that is read
-AT_ONCE: Final = 8  # questions in flight
+AT_ONCE: Final = 8  # questions in flight for one who asks
+THREADS_MAX: Final = 32  # and for all together
 ANSWER_SECONDS, TRIES_SECONDS = 30, 20
 _OPTIONS: Final = {"endpoint", "region"}  # of an address; neither is a secret
 _MEMORY: Final[dict[str, Any]] = {}  # memory:// in this process: for tests
@@ -58,7 +59,7 @@ class Objects:
         self.address = address
         self._obstore = _library()
         self._store, self._sorted = _opened(address)
-        self._threads = ThreadPoolExecutor(AT_ONCE, "objects")
+        self._threads = ThreadPoolExecutor(THREADS_MAX, "objects")
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)

@@ -30,8 +30,8 @@ def invite(
 ) -> None:
     """Show a code that lets one new device in, and wait for it.
 
-    MAILBOX is where the devices meet: folder:PATH (a shared folder) or https://HOST (a relay). The first time
-    this also makes the vault and shows its recovery phrase.
+    MAILBOX is where the devices meet: folder:PATH (a shared folder), s3://BUCKET/PREFIX (a bucket) or https://HOST
+    (a relay). The first time this also makes the vault and shows its recovery phrase.
     """
     with session.memory() as memory:
         if memory.status().vault is None:

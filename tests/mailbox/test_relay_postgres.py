@@ -112,6 +112,23 @@ def test_who_could_not_listen_for_a_moment_is_told_that_something_may_have_moved
     until(lambda: bool(heard.moved))
 
 
+def test_what_a_relay_took_and_did_not_tell_of_is_told_when_it_is_asked_again_elsewhere(
+    opened: Callable[[], PostgresStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It died between its commit and its notice, or its second connection was lost just then: nobody was answered."""
+    dying, other, third, key = opened(), opened(), opened(), new_key()
+    heard = Heard(third)
+
+    async def never(mailbox: bytes, position: tuple[bytes, int]) -> None:
+        raise Busy("the relay's database does not answer; sync again in a moment")
+
+    monkeypatch.setattr(dying._notices, "send", never)
+    with pytest.raises(Busy):
+        exchange(dying, key, Put(ONE, 1, b"x"))
+    assert exchange(other, key, Put(ONE, 1, b"x")).results[0].outcome == Outcome.KNOWN
+    until(lambda: [position[1] for _, position in heard.moved] == [1])
+
+
 # -- at once ----------------------------------------------------------------------------------------------
 
 
