@@ -122,15 +122,19 @@ def test_a_put_whose_object_fails_is_not_acknowledged_and_what_it_left_is_collec
     assert list(store.get(key.write_key, [NAME])) == [(NAME, LARGE)]
 
 
+@pytest.mark.parametrize("removed", [False, True])
 def test_an_object_that_was_collected_while_it_was_put_is_never_named_by_a_row(
-    store: RowStore, key: EpochKey, monkeypatch: pytest.MonkeyPatch
+    store: RowStore, key: EpochKey, monkeypatch: pytest.MonkeyPatch, removed: bool
 ) -> None:
-    """Whatever the clocks say: the put that was too late is asked again."""
+    """Whatever the clocks say, and whether it is gone already or will be: the put that was too late is asked again."""
     take = store._take
 
     def late(*arguments: object) -> object:
         monkeypatch.undo()
-        assert store.collect(0) == 1
+        with monkeypatch.context() as patch:
+            if not removed:
+                breaking(store, patch, "remove", done=False)
+            assert store.collect(0) == 1
         return take(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(store, "_take", late)
@@ -138,6 +142,7 @@ def test_an_object_that_was_collected_while_it_was_put_is_never_named_by_a_row(
         ask(store, key, Put(ONE, 1, LARGE))
     assert ask(store, key).ends == {}
     assert ask(store, key, Put(ONE, 1, LARGE)).results[0].outcome == Outcome.STORED
+    assert store.collect(0) == 1 - removed
     assert [entry.blob for entry in ask(store, key).listed] == [LARGE]
     assert store.collect(0) == 0
 
