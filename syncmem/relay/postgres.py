@@ -205,9 +205,7 @@ class PostgresStore(RowStore):
         sql = "DELETE FROM loose WHERE object = ANY($1) AND NOT condemned RETURNING object"
         if len(await db.fetch(sql, named)) < len(named):
             raise Busy(_LATE)
-        unneeded = [object for name, object in objects.items() if name not in blobs]
-        await self._mark(db, unneeded)
-        return unneeded
+        return await self._give_up(db, [object for name, object in objects.items() if name not in blobs])
 
     # -- listing ------------------------------------------------------------------------------------
 
@@ -308,6 +306,13 @@ class PostgresStore(RowStore):
                 "ON CONFLICT (object) DO UPDATE SET condemned = true"
             )
             await db.execute(sql, list(keys))
+
+    async def _give_up(self, db: Any, keys: Sequence[str]) -> list[str]:
+        sql = "UPDATE loose SET condemned = true WHERE object = ANY($1) RETURNING object"
+        return [row[0] for row in await db.fetch(sql, list(keys))]
+
+    def _abandon(self, keys: Sequence[str]) -> list[str]:
+        return self._pool.ask(partial(self._give_up, keys=keys))
 
     def _settle(self, keys: Sequence[str]) -> None:
         sql = "DELETE FROM loose WHERE object = ANY($1) AND condemned"

@@ -64,7 +64,8 @@ class RowStore(Store):
         except DiskFull as error:
             if not request.puts:
                 raise
-            self._remove_objects([*objects.values()])
+            with suppress(FileError):  # what cannot be noted now is collected later
+                self._remove_objects(self._abandon([*objects.values()]))
             taken = self._take(replace(request, puts=()), {})
             results = [PutResult(Outcome.OVER_QUOTA, str(error))] * len(request.puts)
             taken = replace(taken, answer=replace(taken.answer, results=results))
@@ -168,7 +169,8 @@ class RowStore(Store):
 
     @abstractmethod
     def _take(self, request: Exchange, objects: Mapping[BlobName, str]) -> Taken:
-        """Put in one transaction, and look; what is stored of ``objects`` is loose no more, the others condemned."""
+        """Put in one transaction, and look; what is stored of ``objects`` is loose no more, the others condemned, but
+        for those that are not loose: a row names them already, by a try whose commit was done and not heard of."""
 
     @abstractmethod
     def _find(self, mailbox: bytes, names: Sequence[BlobName]) -> Iterator[Content | None]:
@@ -181,6 +183,10 @@ class RowStore(Store):
     @abstractmethod
     def _note(self, keys: Sequence[str]) -> None:
         """These objects are about to be written."""
+
+    @abstractmethod
+    def _abandon(self, keys: Sequence[str]) -> list[str]:
+        """Condemn those of the objects that are loose; which were."""
 
     @abstractmethod
     def _settle(self, keys: Sequence[str]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,7 @@ from syncmem.relay.limits import Limits
 from syncmem.relay.puts import Place, Room, places, stored
 from syncmem.relay.rows import Content, RowStore, Taken, join
 from syncmem.relay.stores import Position, Told
+from syncmem.relay.together import Together
 from syncmem.wire.mailbox import (
     EPOCH_BYTES,
     LISTED_MAX,
@@ -29,7 +31,6 @@ from syncmem.wire.mailbox import (
     Exchange,
     Listed,
     Outcome,
-    PutResult,
     fitting,
     may_drop,
 )
@@ -71,6 +72,7 @@ class SqliteStore(RowStore):
         self._clock = clock or SystemClock()
         self._file = StoreFile(Path(folder), _SCHEMA, bytes_max=self._limits.store_bytes_max)
         self._db = self._file.db
+        self._together: Together[Taken] = Together(self._file)
         self._told: Told = lambda mailbox, position: None
         try:
             self._join(objects)
@@ -109,34 +111,31 @@ class SqliteStore(RowStore):
     # -- writing ------------------------------------------------------------------------------------
 
     def _take(self, request: Exchange, objects: Mapping[BlobName, str]) -> Taken:
-        with self._file.held():
-            box, epoch, results, ends, unneeded = self._put_all(request, objects)
-            listed = self._behind(box, ends, request)
-            contents = self._contents(box, listed[:LISTED_MAX], request.inline_bytes_max)
-        if any(result.outcome == Outcome.STORED for result in results):
-            self._told(request.mailbox, (epoch, sum(ends.values())))
-        answer = Answer(epoch, results, ends, listed[:LISTED_MAX], len(listed) > LISTED_MAX)
-        return Taken(answer, contents, unneeded)
+        taken = self._together.do(lambda: self._answer(request, objects))
+        answer = taken.answer
+        if any(result.outcome == Outcome.STORED for result in answer.results):
+            self._told(request.mailbox, (answer.epoch, sum(answer.ends.values())))
+        return taken
 
-    def _put_all(
-        self, request: Exchange, objects: Mapping[BlobName, str]
-    ) -> tuple[int, bytes, list[PutResult], dict[bytes, int], list[str]]:
-        """The mailbox, its epoch, what became of each put, how far each stream goes, and the objects that nobody
-        needs."""
+    def _answer(self, request: Exchange, objects: Mapping[BlobName, str]) -> Taken:
+        """Put and look, within a transaction."""
         if request.puts:
             self._check_room(sum(len(put.blob) for put in request.puts))
-        with self._file.transaction():
-            box, epoch, size = self._mailbox(request.mailbox)
-            if request.drop_key is not None:
-                self._db.execute("INSERT OR IGNORE INTO drop_keys VALUES (?, ?)", (box, request.drop_key))
-            ends = dict(self._db.execute("SELECT stream, last FROM streams WHERE mailbox = ?", (box,)).fetchall())
-            room = Room(self._taken(box, request), dict(ends), size)
-            limits = self._limits_of(request.mailbox)
-            results = [room.put(put, limits) for put in request.puts]
-            blobs = stored(request.puts, results)
-            self._insert(box, blobs, objects)
-            self._update(box, room, ends)
-            return box, epoch, results, room.ends, self._part(blobs, objects)
+        box, epoch, size = self._mailbox(request.mailbox)
+        if request.drop_key is not None:
+            self._db.execute("INSERT OR IGNORE INTO drop_keys VALUES (?, ?)", (box, request.drop_key))
+        ends = dict(self._db.execute("SELECT stream, last FROM streams WHERE mailbox = ?", (box,)).fetchall())
+        room = Room(self._taken(box, request), dict(ends), size)
+        limits = self._limits_of(request.mailbox)
+        results = [room.put(put, limits) for put in request.puts]
+        blobs = stored(request.puts, results)
+        self._insert(box, blobs, objects)
+        self._update(box, room, ends)
+        unneeded = self._part(blobs, objects)
+        listed = self._behind(box, room.ends, request)
+        contents = self._contents(box, listed[:LISTED_MAX], request.inline_bytes_max)
+        answer = Answer(epoch, results, room.ends, listed[:LISTED_MAX], len(listed) > LISTED_MAX)
+        return Taken(answer, contents, unneeded)
 
     def _limits_of(self, mailbox: bytes) -> Limits:
         row = self._db.execute("SELECT bytes FROM quotas WHERE mailbox = ?", (mailbox,)).fetchone()
@@ -176,9 +175,7 @@ class SqliteStore(RowStore):
             sql = "DELETE FROM loose WHERE object = ? AND NOT condemned"
             if not self._db.execute(sql, (objects[name],)).rowcount:
                 raise Busy("a blob took too long on its way; sync again in a moment")
-        unneeded = [object for name, object in objects.items() if name not in blobs]
-        self._mark(unneeded)
-        return unneeded
+        return self._give_up([object for name, object in objects.items() if name not in blobs])
 
     def _forget(self, request: Drop) -> tuple[list[bool], list[str]]:
         with self._file.held():
@@ -223,6 +220,14 @@ class SqliteStore(RowStore):
     def _mark(self, keys: Sequence[str]) -> None:
         sql = "INSERT INTO loose (object, since, condemned) VALUES (?, 0, 1) ON CONFLICT DO UPDATE SET condemned = 1"
         self._db.executemany(sql, [(key,) for key in keys])
+
+    def _give_up(self, keys: Sequence[str]) -> list[str]:
+        sql = "UPDATE loose SET condemned = 1 WHERE object = ?"
+        return [key for key in keys if self._db.execute(sql, (key,)).rowcount]
+
+    def _abandon(self, keys: Sequence[str]) -> list[str]:
+        with self._file.held(), self._file.transaction():
+            return self._give_up(keys)
 
     def _settle(self, keys: Sequence[str]) -> None:
         with self._file.held(), self._file.transaction():

@@ -5,17 +5,17 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from syncmem import labels
 from syncmem.environment import SystemClock
-from syncmem.errors import Busy, FileError
+from syncmem.errors import Busy, DiskFull, FileError
 from syncmem.objects import NotReached, Objects
 from syncmem.relay.opening import open_store
-from syncmem.relay.rows import RowStore
+from syncmem.relay.rows import RowStore, Taken
 from syncmem.seal.envelope import EpochKey
 from syncmem.seal.keys import public_key, sign
 from syncmem.wire.mailbox import Answer, BlobName, Drop, Exchange, Outcome, Put, digest, dropping
@@ -244,3 +244,32 @@ def test_what_is_put_while_rows_and_objects_are_compared_stays(
     monkeypatch.setattr(store, "_take", compared_between)
     assert ask(store, key, Put(ONE, 1, LARGE)).results[0].outcome == Outcome.STORED
     assert [entry.blob for entry in ask(store, key).listed] == [LARGE, LARGE + b"2"]
+
+
+def test_a_try_whose_commit_was_not_heard_of_keeps_its_object_when_it_is_made_again(
+    store: RowStore, key: EpochKey
+) -> None:
+    """The connection was lost just then: the same question, with the object that was written for it, comes again."""
+    request = Exchange(key.write_key, [Put(ONE, 1, LARGE)], {}, 0)
+    objects = store.write_objects(key.mailbox, {NAME: LARGE})
+    assert store._take(request, objects).answer.results[0].outcome == Outcome.STORED
+    again = store._take(request, objects)
+    assert (again.answer.results[0].outcome, [*again.unneeded]) == (Outcome.KNOWN, [])
+    assert store.collect(0) == 0
+    assert list(store.get(key.write_key, [NAME])) == [(NAME, LARGE)]
+
+
+def test_where_there_is_no_room_the_object_of_a_put_goes_too(
+    store: RowStore, key: EpochKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take = store._take
+
+    def full(request: Exchange, objects: Mapping[BlobName, str]) -> Taken:
+        if request.puts:
+            raise DiskFull("the relay has no room left; sync again later, or tell its operator")
+        return take(request, objects)
+
+    monkeypatch.setattr(store, "_take", full)
+    assert ask(store, key, Put(ONE, 1, LARGE)).results[0].outcome == Outcome.OVER_QUOTA
+    assert keys(store) == []
+    assert store.collect(0) == 0

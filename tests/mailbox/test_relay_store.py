@@ -8,13 +8,15 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from syncmem.errors import Busy, Damaged, FileError, MailboxError, NewerFile
+from syncmem.errors import Busy, Damaged, DiskFull, FileError, MailboxError, NewerFile
 from syncmem.relay.file import FILE_NAME
 from syncmem.relay.limits import MIB, Limits
 from syncmem.relay.store import SqliteStore
@@ -290,4 +292,46 @@ def test_who_listens_is_told_of_what_was_stored_and_of_nothing_else(tmp_path: Pa
     assert store.position(key.mailbox) == (answer.epoch, 7)
     store.exchange(Exchange(key.write_key, [Put(ONE, 3, b"x")], {}, 0))
     assert len(told) == 1
+    store.close()
+
+
+# -- at once --------------------------------------------------------------------------------------------
+
+
+def test_puts_that_wait_for_the_disk_at_one_time_share_a_commit_and_fail_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, keys = SqliteStore(tmp_path, os.urandom), [new_key() for _ in range(9)]
+    commits, transaction, check = 0, store._file.transaction, store._check_room
+    blobs = [b"fine"] * 8 + [b"too much"]
+
+    def counted() -> AbstractContextManager[None]:
+        nonlocal commits
+        commits += 1
+        return transaction()
+
+    def checked(size: int) -> None:
+        check(size)
+        if size == len(b"too much"):
+            raise DiskFull("no room")
+
+    monkeypatch.setattr(store._file, "transaction", counted)
+    monkeypatch.setattr(store, "_check_room", checked)
+
+    def put(number: int) -> Outcome:
+        return store.exchange(Exchange(keys[number].write_key, [Put(ONE, 1, blobs[number])], {}, 0)).results[0].outcome
+
+    def all_at_once(count: int) -> list[Outcome]:
+        with ThreadPoolExecutor(count) as threads:
+            with store._file.held():
+                asked = [threads.submit(put, number) for number in range(count)]
+                while len(store._together._waiting) < count:
+                    time.sleep(0.001)
+            return [future.result() for future in asked]
+
+    assert all_at_once(8) == [Outcome.STORED] * 8
+    assert commits == 1
+    assert all_at_once(9) == [Outcome.KNOWN] * 8 + [Outcome.OVER_QUOTA]
+    positions = [store.position(key.mailbox) for key in keys]
+    assert [position and position[1] for position in positions] == [1] * 8 + [0]
     store.close()
