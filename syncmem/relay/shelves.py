@@ -116,8 +116,10 @@ class _SqliteShelf:
             "INSERT OR IGNORE INTO blobs (mailbox, stream, counter, digest, size, blob, object) VALUES (?,?,?,?,?,?,?)"
         )
         self._db.execute(sql, (box, *row.name, row.size, row.blob, row.object))
-        if row.object is not None:
-            self._db.execute("DELETE FROM loose WHERE object = ?", (row.object,))
+        if row.object is not None:  # where the row was there before, what was written now stays loose
+            there = "SELECT 1 FROM blobs WHERE mailbox = ? AND stream = ? AND counter = ? AND digest = ? AND object = ?"
+            sql = f"DELETE FROM loose WHERE object = ? AND EXISTS ({there})"
+            self._db.execute(sql, (row.object, box, *row.name, row.object))
         if not row.size:
             where = "mailbox = ? AND stream = ? AND counter = ? AND digest = ?"
             self._db.execute(
@@ -176,9 +178,10 @@ class _PostgresShelf:
             "VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING"
         )
         await db.executemany(sql, [(mailbox, *row.name, row.size, row.blob, row.object) for row in rows])
-        named = [row.object for row in rows if row.object is not None]
-        await db.execute("DELETE FROM loose WHERE object = ANY($1)", named)
         where = "mailbox = $1 AND stream = $2 AND counter = $3 AND digest = $4"
+        named = [(mailbox, *row.name, row.object) for row in rows if row.object is not None]
+        sql = f"DELETE FROM loose WHERE object = $5 AND EXISTS (SELECT FROM blobs WHERE object = $5 AND {where})"
+        await db.executemany(sql, named)  # where the row was there before, what was written now stays loose
         dropped = [(mailbox, *row.name) for row in rows if not row.size]
         sql = "INSERT INTO loose SELECT object, now(), true FROM blobs WHERE object IS NOT NULL AND " + where
         await db.executemany(sql, dropped)

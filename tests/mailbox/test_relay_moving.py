@@ -86,27 +86,34 @@ def test_a_move_that_broke_off_is_taken_up_where_it_was(
     postgres: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(tmp_path / "one")
-    database, rows = postgres.database(), 0
+    database, blobs, rows = postgres.database(), f"memory://moving/{next(_numbers)}", 0
     monkeypatch.setattr(moving, "PAGE", 4)
     write = moving._write
 
     def breaking(*arguments: Any) -> int:
         nonlocal rows
         rows += 1
-        if rows == 8:
+        if rows == 9:
             raise KeyboardInterrupt
         return write(*arguments)
 
     with monkeypatch.context() as patch:
         patch.setattr(moving, "_write", breaking)
         with pytest.raises(KeyboardInterrupt):
-            moved(tmp_path / "one", database)
+            moved(tmp_path / "one", database, target_blobs=blobs)
     told: list[tuple[int, int]] = []
-    done = moved(tmp_path / "one", database, tell=lambda number, of: told.append((number, of)))
+    done = moved(tmp_path / "one", database, target_blobs=blobs, tell=lambda number, of: told.append((number, of)))
     assert (done.mailboxes, done.moved) == (5, 3)
     assert told == [(n, 5) for n in range(1, 6)]
-    assert digests(database) == digests(tmp_path / "one")
-    assert moved(tmp_path / "one", database).moved == 0
+    assert digests(database, blobs) == digests(tmp_path / "one")
+    assert moved(tmp_path / "one", database, target_blobs=blobs).moved == 0
+    store = open_store(database, os.urandom, blobs=blobs, serving=False)
+    assert store.objects is not None
+    assert store.collect(0) > 0  # what the first try had written already was written again
+    objects = [found.key for page in store.objects.pages(store.prefix) for found in page]
+    assert len(objects) - 1 == int(postgres.sql("SELECT count(*) FROM blobs WHERE object IS NOT NULL", database))
+    store.close()
+    assert digests(database, blobs) == digests(tmp_path / "one")
 
 
 def test_what_was_dropped_since_is_dropped_in_the_store_of_before(postgres: Cluster, tmp_path: Path) -> None:
