@@ -45,9 +45,9 @@ class Limits:
     mailbox_streams_max: int = 100
     address_streams_max: int = 256
     mailbox_requests_max: int = 4
-    mailbox_requests_second: int = 20
+    mailbox_requests_second: int = 50
     mailbox_bytes_second: int = 8 * MIB
-    address_requests_second: int = 50
+    address_requests_second: int = 200
     address_bytes_second: int = 32 * MIB
     address_mailboxes_hour: int = 100
     beat_seconds: float = 25.0

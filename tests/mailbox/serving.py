@@ -100,6 +100,11 @@ class RelayThread:
         assert isinstance(found, Listeners)
         return found
 
+    def sockets(self) -> list[Any]:
+        """The relay's ends of the connections that are open."""
+        transports = [each.transport for each in self._server.server_state.connections]  # type: ignore[union-attr]
+        return [transport.get_extra_info("socket") for transport in transports]
+
     def _note(self, served: Served) -> None:
         self.said.append(str(served))
 
