@@ -20,7 +20,7 @@ from syncmem.relay.notices import Notices
 from syncmem.relay.postgres_pool import Pool
 from syncmem.relay.postgres_schema import lock_of, migrate
 from syncmem.relay.puts import Place, Room, places, stored
-from syncmem.relay.rows import Content, RowStore, Taken, join
+from syncmem.relay.rows import COLLECTED_MAX, Content, RowStore, Taken, join
 from syncmem.relay.stores import Position, Told
 from syncmem.wire.mailbox import (
     EPOCH_BYTES,
@@ -254,23 +254,24 @@ class PostgresStore(RowStore):
 
     # -- dropping -----------------------------------------------------------------------------------
 
-    def _forget(self, request: Drop) -> tuple[list[bool], list[str]]:
-        async def ask(db: Any) -> tuple[list[bool], list[str]]:
+    def _forget(self, request: Drop) -> list[bool]:
+        async def ask(db: Any) -> list[bool]:
             async with db.transaction():
                 box = request.mailbox
                 keys = {row[0] for row in await db.fetch("SELECT key FROM drop_keys WHERE mailbox = $1", box)}
                 if not may_drop(request, keys):
-                    return [False for _ in request.names], []
+                    return [False for _ in request.names]
                 await self._lock(db, box)
                 _, there = await self._places(db, box, [(name.stream, name.counter) for name in request.names])
                 gone = [there.get((name.stream, name.counter)) == name.digest for name in request.names]
                 names = [name for name, is_gone in zip(request.names, gone, strict=True) if is_gone]
-                return gone, await self._empty(db, box, names)
+                await self._empty(db, box, names)
+                return gone
 
         return self._pool.ask(ask)
 
-    async def _empty(self, db: Any, box: bytes, names: Sequence[BlobName]) -> list[str]:
-        """Keep the places and the names alone; the objects that are condemned by it."""
+    async def _empty(self, db: Any, box: bytes, names: Sequence[BlobName]) -> None:
+        """Keep the places and the names alone; the objects are condemned."""
         sql = (
             "WITH old AS (SELECT stream, counter, size, object FROM blobs "
             "JOIN unnest($2::bytea[], $3::bigint[]) AS asked (stream, counter) USING (stream, counter) "
@@ -281,9 +282,7 @@ class PostgresStore(RowStore):
         rows = await db.fetch(sql, box, [name.stream for name in names], [name.counter for name in names])
         freed = sum(row[0] for row in rows)
         await db.execute("UPDATE mailboxes SET bytes = bytes - $2 WHERE mailbox = $1", box, freed)
-        unneeded = [row[1] for row in rows if row[1] is not None]
-        await self._mark(db, unneeded)
-        return unneeded
+        await self._mark(db, [row[1] for row in rows if row[1] is not None])
 
     # -- objects ------------------------------------------------------------------------------------
 
@@ -323,7 +322,8 @@ class PostgresStore(RowStore):
             async with db.transaction():
                 sql = "UPDATE loose SET condemned = true WHERE NOT condemned AND since <= now() - $1::interval"
                 await db.execute(sql, timedelta(seconds=grace_seconds))
-                return [row[0] for row in await db.fetch("SELECT object FROM loose WHERE condemned")]
+                sql = "SELECT object FROM loose WHERE condemned LIMIT $1"
+                return [row[0] for row in await db.fetch(sql, COLLECTED_MAX)]
 
         return self._pool.ask(ask)
 

@@ -24,6 +24,7 @@ from syncmem.wire.mailbox import Answer, BlobName, Drop, Exchange, Listed, Outco
 
 INLINE_BYTES: Final = 64 * 1024  # a blob that is larger becomes an object, where there are objects
 GRACE_SECONDS: Final = 24 * 3600  # after which an object that no row came to name is given up
+COLLECTED_MAX: Final = 1000
 _KEY_BYTES: Final = 16
 _MARK: Final = "mark"
 _GONE: Final = "the relay's object storage does not answer; sync again in a moment"
@@ -83,13 +84,14 @@ class RowStore(Store):
 
     def drop(self, request: Drop) -> list[bool]:
         """Forget blobs, if enough members have signed; which are gone (also if they were before)."""
-        gone, unneeded = self._forget(request)
-        self._remove_objects(unneeded)
+        gone = self._forget(request)
+        if any(gone):
+            self.collect()  # what could not be removed before goes, too
         return gone
 
     def collect(self, grace_seconds: float = GRACE_SECONDS) -> int:
         """Remove the objects that no row names: those that were given up, and those that no row came to name for so
-        long. How many went."""
+        long; at most ``COLLECTED_MAX`` at a time. How many went."""
         if self.objects is None:
             return 0
         unneeded = self._condemn(grace_seconds)
@@ -177,8 +179,8 @@ class RowStore(Store):
         """Contents by name, in order; None: not there."""
 
     @abstractmethod
-    def _forget(self, request: Drop) -> tuple[list[bool], list[str]]:
-        """Drop in one transaction; which are gone, and the objects that are condemned by it."""
+    def _forget(self, request: Drop) -> list[bool]:
+        """Drop in one transaction, which condemns objects; which are gone."""
 
     @abstractmethod
     def _note(self, keys: Sequence[str]) -> None:
@@ -194,7 +196,7 @@ class RowStore(Store):
 
     @abstractmethod
     def _condemn(self, grace_seconds: float) -> list[str]:
-        """Condemn the loose objects of that age; all that are condemned."""
+        """Condemn the loose objects of that age; what is condemned."""
 
     @abstractmethod
     def _loose(self) -> set[str]:

@@ -19,7 +19,7 @@ from syncmem.objects import Objects
 from syncmem.relay.file import StoreFile
 from syncmem.relay.limits import Limits
 from syncmem.relay.puts import Place, Room, places, stored
-from syncmem.relay.rows import Content, RowStore, Taken, join
+from syncmem.relay.rows import COLLECTED_MAX, Content, RowStore, Taken, join
 from syncmem.relay.stores import Position, Told
 from syncmem.relay.together import Together
 from syncmem.wire.mailbox import (
@@ -177,19 +177,19 @@ class SqliteStore(RowStore):
                 raise Busy("a blob took too long on its way; sync again in a moment")
         return self._give_up([object for name, object in objects.items() if name not in blobs])
 
-    def _forget(self, request: Drop) -> tuple[list[bool], list[str]]:
+    def _forget(self, request: Drop) -> list[bool]:
         with self._file.held():
             row = self._db.execute("SELECT no FROM mailboxes WHERE id = ?", (request.mailbox,)).fetchone()
             box = row[0] if row else 0
             keys = {r[0] for r in self._db.execute("SELECT key FROM drop_keys WHERE mailbox = ?", (box,)).fetchall()}
             if not may_drop(request, keys):
-                return [False for _ in request.names], []
+                return [False for _ in request.names]
             unneeded: list[str] = []
             with self._file.transaction():
                 gone = [self._forget_one(box, name, unneeded) for name in request.names]
                 self._mark(unneeded)
             self._file.empty_journal()
-            return gone, unneeded
+            return gone
 
     def _forget_one(self, box: int, name: BlobName, unneeded: list[str]) -> bool:
         sql = "SELECT id, size, object FROM blobs WHERE mailbox = ? AND stream = ? AND counter = ? AND digest = ?"
@@ -237,7 +237,8 @@ class SqliteStore(RowStore):
         before = self._clock.now() - int(grace_seconds * 1_000_000)
         with self._file.held(), self._file.transaction():
             self._db.execute("UPDATE loose SET condemned = 1 WHERE since <= ?", (before,))
-            return [row[0] for row in self._db.execute("SELECT object FROM loose WHERE condemned").fetchall()]
+            sql = "SELECT object FROM loose WHERE condemned LIMIT ?"
+            return [row[0] for row in self._db.execute(sql, (COLLECTED_MAX,)).fetchall()]
 
     def _loose(self) -> set[str]:
         with self._file.held():
