@@ -261,22 +261,43 @@ def test_while_the_database_is_down_a_relay_refuses_and_says_when_to_come_again(
         relay.store.check()
 
 
+def failing(postgres: Cluster, address: str, state: str, times: int) -> None:
+    """So many times, nothing can be put into the tables."""
+    postgres.sql(
+        "CREATE SEQUENCE failures; CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN "
+        f"IF nextval('failures') <= {times} THEN RAISE EXCEPTION 'for a test' USING ERRCODE = '{state}'; END IF; "
+        "RETURN NEW; END$$; CREATE TRIGGER fail BEFORE INSERT ON blobs FOR EACH ROW EXECUTE FUNCTION fail()",
+        address,
+    )
+
+
 def test_a_database_without_room_takes_nothing_more_and_can_be_read(
     opened: Callable[[], PostgresStore], address: str, postgres: Cluster
 ) -> None:
     store, key = opened(), new_key()
     exchange(store, key, Put(ONE, 1, b"first"))
-    postgres.sql(
-        "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS "
-        "$$BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END$$; "
-        "CREATE TRIGGER full_disk BEFORE INSERT ON blobs FOR EACH ROW EXECUTE FUNCTION full_disk()",
-        address,
-    )
+    failing(postgres, address, "53100", 10**6)
     answer = exchange(store, key, Put(ONE, 2, b"second"))
     assert answer.results[0].outcome == Outcome.OVER_QUOTA
     assert "no room left; sync again later" in answer.results[0].reason
     assert [entry.blob for entry in answer.listed] == [b"first"]
     assert answer.ends == {ONE: 1}
+
+
+@pytest.mark.parametrize("state", ["40001", "40P01", "57P01"])
+def test_what_fails_for_a_moment_is_tried_again_and_not_for_ever(
+    opened: Callable[[], PostgresStore], address: str, postgres: Cluster, state: str
+) -> None:
+    """A conflict of transactions, a deadlock, an operator who restarts the server."""
+    store, key = opened(), new_key()
+    failing(postgres, address, state, 3)
+    assert exchange(store, key, Put(ONE, 1, b"first")).results[0].outcome == Outcome.STORED
+    postgres.sql("ALTER SEQUENCE failures RESTART; DROP TRIGGER fail ON blobs", address)
+    postgres.sql("DROP FUNCTION fail; DROP SEQUENCE failures", address)
+    failing(postgres, address, state, 10**6)
+    with pytest.raises(Busy, match="sync again in a moment"):
+        exchange(store, key, Put(ONE, 2, b"second"))
+    assert exchange(store, key).ends == {ONE: 1}
 
 
 # -- what a relay asks of its database --------------------------------------------------------------------
