@@ -3,20 +3,21 @@
 Several threads ask a store as the relay's threads do, without HTTP: puts of one blob each, every thread into a mailbox
 of its own, and questions of who has read everything in a mailbox of many blobs. The "baseline" is the store in SQLite
 (for mailboxes without a server: the folder). Object storage is in memory, so its own time is left out; PostgreSQL runs
-on the same disk. CPU is this process's: what PostgreSQL needs comes on top.
+on the same disk; beside bare inserts, too. CPU is this process's: what PostgreSQL needs comes on top.
 
 Reach (first stage): none was set for a store; a relay on SQLite is held to a bare server elsewhere.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import statistics
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from syncmem.relay.opening import open_store
 from syncmem.relay.rows import RowStore
@@ -65,7 +66,30 @@ def _stores(folder: Path, sizes: Sizes, open_now: ExitStack) -> list[Row]:
         for size in (SMALL, LARGE):
             rows.append(_row(f"{kind}: put {size // 1000} KB", _puts(store, size), _puts(baseline, size), sizes))
         rows.append(_row(f"{kind}: nothing new", _polls(store, sizes), _polls(baseline, sizes), sizes))
+    if programs() is not None:
+        bare = _bare_inserts(cluster().database(), open_now)
+        rows.append(_row("PostgreSQL beside bare inserts: put 1 KB", _puts(stores["PostgreSQL"], SMALL), bare, sizes))
     return rows
+
+
+def _bare_inserts(address: str, open_now: ExitStack) -> Callable[[int], None]:
+    """As many connections as there are threads elsewhere, each of which commits a row at a time."""
+    import asyncpg
+
+    loop = open_now.enter_context(asyncio.Runner())
+    connections = [loop.run(asyncpg.connect(address)) for _ in range(THREADS)]
+    loop.run(connections[0].execute("CREATE TABLE bare (id bigserial PRIMARY KEY, blob bytea)"))
+    for connection in connections:
+        open_now.callback(lambda connection=connection: loop.run(connection.close()))  # type: ignore[misc]
+
+    async def insert(connection: Any, count: int) -> None:
+        for _ in range(count):
+            await connection.execute("INSERT INTO bare (blob) VALUES ($1)", os.urandom(SMALL))
+
+    async def all_of_them(count: int) -> None:
+        await asyncio.gather(*(insert(connection, count) for connection in connections))
+
+    return lambda count: loop.run(all_of_them(count))
 
 
 def _row(what: str, ours: Callable[[int], None], baseline: Callable[[int], None], sizes: Sizes) -> Row:
