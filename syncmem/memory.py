@@ -110,15 +110,20 @@ class Memory(Withdrawing, Judging, Comparing, Recalling, Naming, Exporting, Forg
     def sync_in_background(
         self, *mailboxes: str, every_seconds: float = 30.0, on_report: Callable[[SyncReport], None] | None = None
     ) -> BackgroundSync:
-        """Sync now, from time to time, and soon after any process has written, until it or the memory is closed.
+        """Sync now, and soon after any process here or another device has written, until it or the memory is closed.
 
-        ``on_report`` gets the :class:`~syncmem.standing.SyncReport` of each sync, on the syncer's thread.
+        Other devices are heard of at once where all mailboxes are at relays; elsewhere they are looked for every
+        ``every_seconds``.  ``on_report`` gets the :class:`~syncmem.standing.SyncReport` of each sync, on the syncer's
+        thread.
         """
         from syncmem.background import BackgroundSync
 
         if every_seconds <= 0:
             raise InvalidInput("every_seconds is the time between syncs; pass a positive number")
-        syncing = BackgroundSync(lambda: self.sync(*mailboxes), every_seconds, on_report)
+        syncing = BackgroundSync(
+            lambda without: self._synced(mailboxes, without=without, patient=True), self._report,
+            every_seconds, on_report, self._replica.environment,
+        )  # fmt: skip
         self.subscribe(lambda notice: syncing.wake())
         self._running.append(syncing)
         return syncing

@@ -34,6 +34,8 @@ class MailboxSync:
         events: of other devices, new here; ``refused``: blobs that were not taken, with reasons.
         reset: the mailbox was not the one it was, so what it lacked was sent again.
         forked: another copy of this device writes to the same place; from now on this one writes apart.
+        over_quota: why the mailbox takes no more for now, None where it does: nothing is lost, what waits here is sent
+            once it does; ``retry_after``: in how many seconds that may be, where it was told.
         repaired: logs that two lives of a device had gone on writing, and that are whole again.
         chunks_sent, chunks_received: parts of the content of episodes; ``content_error``: what stopped them.
     """
@@ -54,6 +56,8 @@ class MailboxSync:
     chunks_sent: int = 0
     chunks_received: int = 0
     content_error: str | None = None
+    over_quota: str | None = None
+    retry_after: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,8 @@ class MailboxStatus:
         missing: places of the last 30 days at which there should be a blob, and none is found.
         erasing: blobs that hold what was erased, and are not dropped yet.
         unplaced: parts of the content of episodes that are here and that it is not known to hold.
-        last_success: when a sync last ran to its end; ``trouble``: what stopped the last one.
+        last_success: when a sync last ran to its end; ``trouble``: what stopped the last one, or why the mailbox takes
+            no more for now.
     """
 
     address: str

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from syncmem import files
-from syncmem.errors import Busy, InvalidInput, NotFound, Revoked, SyncmemError, Wiped
+from syncmem.errors import Busy, InvalidInput, NotFound, OverQuota, Revoked, SyncmemError, Wiped
 from syncmem.joining import Joining
 from syncmem.private import FILE_MODE
 from syncmem.replica.catalog import Slot
@@ -16,7 +16,7 @@ from syncmem.replica.rectangles import Change
 
 if TYPE_CHECKING:
     from syncmem.standing import ErasureStatus, SlotChange, Status, SyncReport
-    from syncmem.sync.syncer import Synced
+    from syncmem.sync.session import Synced
 
 
 class Syncing(Joining):
@@ -78,15 +78,18 @@ class Syncing(Joining):
             Revoked: this device was removed from the vault. Wiped: and told to delete its memory, which it did.
             Busy: another process of this device is syncing.
         """
+        return self._report(self._synced(mailboxes))
+
+    def _synced(
+        self, mailboxes: Sequence[str], *, without: Container[str] = (), patient: bool = False
+    ) -> list[Synced]:
         try:
             with self._sync_lock():
-                results = self._syncer.sync(mailboxes or None)
+                return self._syncer.sync(mailboxes or None, without=without, patient=patient)
         except Revoked as error:
             if not self._syncer.told_to_wipe():
                 raise
             raise self._wiped() from error
-        with self._looking():
-            return self._report(results)
 
     def _wiped(self) -> Wiped:
         """Delete this memory, its keys and its backups beside it; what to say of that."""
@@ -133,6 +136,10 @@ class Syncing(Joining):
             raise Busy("another process of this device is syncing; its result serves this one too") from error
 
     def _report(self, results: Sequence[Synced]) -> SyncReport:
+        with self._looking():
+            return self._reported(results)
+
+    def _reported(self, results: Sequence[Synced]) -> SyncReport:
         from syncmem.standing import MailboxSync, SyncReport
 
         parts = tuple(
@@ -153,6 +160,8 @@ class Syncing(Joining):
                 chunks_sent=one.content.sent,
                 chunks_received=one.content.received,
                 content_error=one.content.error,
+                over_quota=str(one.error) if isinstance(one.error, OverQuota) else one.outcomes.full,
+                retry_after=one.error.retry_after if isinstance(one.error, OverQuota) else None,
             )
             for one in results
         )

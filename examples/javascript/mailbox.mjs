@@ -46,6 +46,10 @@ const places = (list) => {
   must(ascends(list, ([stream]) => stream), "streams ascend");
   return list.map(([stream, last]) => [hex(stream), last]);
 };
+const position = (pair) => {
+  must(pair === null || (isArray(pair, 2) && isBytes(pair[0], 16) && isInt(pair[1], 0n, 4096n * COUNTER_MAX)), "a position");
+  return pair && `${hex(pair[0])}-${pair[1]}`;
+};
 const names = (list) => {
   must(isArray(list) && list.length <= 2048 && list.every((row) => isArray(row) && isName(row)), "names");
   return list.map(nameOf);
@@ -97,6 +101,16 @@ export const messages = {
     cut(blobs, []);
     must(isArray(list) && list.every(bool), "gone or not");
     return { dropped: list };
+  },
+  watch(bytes) {
+    const [[, key, since], blobs] = readRequest(bytes, 3);
+    cut(blobs, []);
+    return { mailbox: hex(mailboxOf(key)), since: position(since) };
+  },
+  moved(bytes) {
+    const [[, at], blobs] = readMessage(bytes, 2);
+    cut(blobs, []);
+    return { position: position(at) };
   },
 };
 

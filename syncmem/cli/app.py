@@ -8,7 +8,22 @@ from typing import Any, Final
 
 import click
 
-from syncmem.cli import asked, care, conformance, demo, episodes, mcp, names, read, recalled, relay, shell, sync, write
+from syncmem.cli import (
+    asked,
+    care,
+    conformance,
+    demo,
+    episodes,
+    mcp,
+    names,
+    read,
+    recalled,
+    relay,
+    serving,
+    shell,
+    sync,
+    write,
+)
 from syncmem.cli.session import EXIT_CODES, shared_options
 from syncmem.cli.session import report as report_error
 from syncmem.errors import SyncmemError
@@ -31,7 +46,7 @@ SECTIONS: Final[tuple[tuple[str, Sequence[click.Command]], ...]] = (
     ("Several devices", (sync.invite, sync.join, sync.sync, sync.status, sync.devices)),
     ("Care of devices", (sync.rename, sync.grant, sync.revoke, sync.adopt, sync.recover)),
     ("By hand", (care.merge, care.export, care.import_bundle)),
-    ("Serve", (mcp.mcp, relay.relay)),
+    ("Serve", (mcp.mcp, relay.relay, serving.serve)),
     ("Care", (care.backup, care.restore, care.doctor, care.scrub, care.rebuild, shell.completion)),
     ("For other implementations", (conformance.conformance,)),
 )

@@ -105,7 +105,10 @@ def recover(session: Session, mailbox: str, name: str | None) -> None:
 @click.argument("mailboxes", nargs=-1)
 @click.option("--show-changes", is_flag=True, help="Tell what is believed differently because of what arrived.")
 @click.option("--watch", is_flag=True, help="Go on until interrupted.")
-@click.option("--every", default=WATCH_SECONDS, show_default=True, metavar="SECONDS", help="With --watch: how often.")
+@click.option(
+    "--every", default=WATCH_SECONDS, show_default=True, metavar="SECONDS",
+    help="With --watch: how often, where no relay tells.",
+)  # fmt: skip
 def sync(session: Session, mailboxes: tuple[str, ...], show_changes: bool, watch: bool, every: float) -> None:
     """Send what the mailboxes lack, and take in what is new.
 
@@ -207,6 +210,8 @@ def _told(report: SyncReport, show_changes: bool) -> str:
         lines += [
             f"  {one.address} ({one.scope}): {why}" for why in (one.error, one.content_error, *one.refused) if why
         ]
+        if one.over_quota is not None:
+            lines.append(f"  {one.address} ({one.scope}): takes no more for now; nothing is lost, it is sent later")
         if one.reset:
             lines.append(f"  {one.address} ({one.scope}): was not what it was; what it lacked was sent again")
         if one.forked:

@@ -8,7 +8,15 @@ from typing import Any, Final
 from syncmem.conformance.asking import Ask
 from syncmem.errors import InvalidInput, MailboxRefused
 from syncmem.wire.mailbox import BlobName, Put, check_put, digest, may_drop
-from syncmem.wire.messages import read_answer, read_drop, read_dropped, read_exchange, read_get
+from syncmem.wire.messages import (
+    read_answer,
+    read_drop,
+    read_dropped,
+    read_exchange,
+    read_get,
+    read_moved,
+    read_watch,
+)
 
 Answer = dict[str, Any]
 
@@ -66,6 +74,16 @@ def _dropped(ask: Ask) -> Answer:
     return {"dropped": read_dropped(ask.data("bytes"))}
 
 
+def _watch(ask: Ask) -> Answer:
+    request = read_watch(ask.data("bytes"))
+    return {"mailbox": request.mailbox.hex(), "since": None if request.since is None else str(request.since)}
+
+
+def _moved(ask: Ask) -> Answer:
+    position = read_moved(ask.data("bytes"))
+    return {"position": None if position is None else str(position)}
+
+
 def _name(ask: Ask) -> Answer:
     found = BlobName.parse(ask.text("name"))
     if found is None:
@@ -83,5 +101,7 @@ _READERS: Final[dict[str, Callable[[Ask], Answer]]] = {
     "get": _get,
     "drop": _drop,
     "dropped": _dropped,
+    "watch": _watch,
+    "moved": _moved,
     "name": _name,
 }

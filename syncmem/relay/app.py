@@ -1,4 +1,4 @@
-"""The relay over HTTP: three questions and a sign of life.
+"""The relay over HTTP: four questions and a sign of life.
 
 Rules: requests prove themselves by the mailbox's key, there are no accounts; nothing that identifies
 anybody is logged; one request that is refused says nothing about the others; every refusal says why in words
@@ -8,7 +8,9 @@ that end with the next step, and never shows what the relay holds or where.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
 from itertools import chain
 from typing import Final, TypeVar
 
@@ -20,17 +22,22 @@ from starlette.routing import Route
 
 from syncmem.errors import Busy, DiskFull, FileError, NotCanonical, PeerError
 from syncmem.relay.bodies import RETRY_SECONDS, Bodies, Refused
+from syncmem.relay.gate import Gate, address_of
 from syncmem.relay.limits import Limits
+from syncmem.relay.pushing import STREAM_TYPE, Listener, Listeners, Stream
 from syncmem.relay.stores import Store
+from syncmem.wire.mailbox import Exchange, Position, PutResult, mailbox_id
 from syncmem.wire.messages import (
     CONTENT_TYPE,
     LENGTH_BYTES,
     NOT_THERE,
     answer_bytes,
     dropped_bytes,
+    moved_bytes,
     read_drop,
     read_exchange,
     read_get,
+    read_watch,
 )
 
 Asked = TypeVar("Asked")
@@ -38,37 +45,22 @@ FULL_RETRY_SECONDS: Final = 600  # a disk is not emptied sooner
 _log = logging.getLogger("syncmem.relay")
 
 
-def relay(store: Store, limits: Limits) -> Starlette:
-    """The application over a store."""
-    bodies = Bodies(limits)
-
-    async def answered(request: Request, read: Callable[[bytes], Asked], answer: Callable[[Asked], bytes]) -> Response:
-        async with bodies.read(request) as body:
-            return Response(await run_in_threadpool(lambda: answer(read(body))), media_type=CONTENT_TYPE)
-
-    async def exchange(request: Request) -> Response:
-        return await answered(request, read_exchange, lambda asked: answer_bytes(store.exchange(asked)))
-
-    async def drop(request: Request) -> Response:
-        return await answered(request, read_drop, lambda asked: dropped_bytes(store.drop(asked)))
-
-    async def get(request: Request) -> Response:
-        async with bodies.read(request) as body:
-            key, names = await run_in_threadpool(read_get, body)
-        pieces = (_piece(blob) for _, blob in store.get(key, names))
-        first = await run_in_threadpool(next, pieces, b"")  # where the store fails, it mostly does so at once
-        return StreamingResponse(_streamed(chain([first], pieces)), media_type=CONTENT_TYPE)
-
-    async def health(request: Request) -> Response:
-        store.check()
-        return PlainTextResponse("ok\n")
-
+def relay(
+    store: Store, limits: Limits, listeners: Listeners, gate: Gate, *,
+    count_puts: Callable[[Sequence[PutResult]], None] | None = None, more: Sequence[Route] = (),
+) -> Starlette:  # fmt: skip
+    """The application over a store; ``more``: what else is answered there."""
+    answering = _Answering(store, limits, listeners, gate, count_puts)
     return Starlette(
         routes=[
-            Route("/v1/exchange", exchange, methods=["POST"]),
-            Route("/v1/get", get, methods=["POST"]),
-            Route("/v1/drop", drop, methods=["POST"]),
-            Route("/healthz", health, methods=["GET"]),
+            Route("/v1/exchange", answering.exchange, methods=["POST"]),
+            Route("/v1/get", answering.get, methods=["POST"]),
+            Route("/v1/drop", answering.drop, methods=["POST"]),
+            Route("/v1/watch", answering.watch, methods=["POST"]),
+            Route("/health", answering.health, methods=["GET"]),
+            Route("/healthz", answering.ready, methods=["GET"]),
+            Route("/ready", answering.ready, methods=["GET"]),
+            *more,
         ],
         exception_handlers={
             ClientDisconnect: _nobody_listens,
@@ -80,10 +72,101 @@ def relay(store: Store, limits: Limits) -> Starlette:
     )
 
 
-async def _streamed(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+class _Answering:
+    """The answers."""
+
+    def __init__(
+        self, store: Store, limits: Limits, listeners: Listeners, gate: Gate,
+        count_puts: Callable[[Sequence[PutResult]], None] | None,
+    ) -> None:  # fmt: skip
+        self._count_puts = count_puts
+        self._store = store
+        self._limits = limits
+        self._listeners = listeners
+        self._gate = gate
+        self._bodies = Bodies(limits)
+
+    async def exchange(self, request: Request) -> Response:
+        async with self._asked(request, read_exchange) as (asked, size):
+            await self._gate.admit(request, asked.mailbox)
+            async with self._gate.turn(asked.mailbox):
+                answer = await run_in_threadpool(self._exchanged, asked)
+        self._gate.moved(address_of(request), asked.mailbox, size + len(answer))
+        return Response(answer, media_type=CONTENT_TYPE)
+
+    def _exchanged(self, asked: Exchange) -> bytes:
+        answer = self._store.exchange(asked)
+        if self._count_puts is not None:
+            self._count_puts(answer.results)
+        return answer_bytes(answer)
+
+    async def drop(self, request: Request) -> Response:
+        async with self._asked(request, read_drop) as (asked, size), self._gate.turn(asked.mailbox):
+            answer = await run_in_threadpool(lambda: dropped_bytes(self._store.drop(asked)))
+        self._gate.moved(address_of(request), asked.mailbox, size + len(answer))
+        return Response(answer, media_type=CONTENT_TYPE)
+
+    async def get(self, request: Request) -> Response:
+        async with self._asked(request, read_get) as ((key, names), size):
+            mailbox = mailbox_id(key)
+            async with self._gate.turn(mailbox):
+                pieces = (_piece(blob) for _, blob in self._store.get(key, names))
+                first = await run_in_threadpool(next, pieces, b"")  # where the store fails, it mostly does so at once
+        count = partial(self._gate.moved, address_of(request), mailbox)
+        count(size)
+        return StreamingResponse(_streamed(chain([first], pieces), count), media_type=CONTENT_TYPE)
+
+    async def watch(self, request: Request) -> Response:
+        address = address_of(request)
+        async with self._asked(request, read_watch) as (asked, _), self._gate.turn(asked.mailbox):
+            pass
+        since = Position.parse(request.headers.get("last-event-id", "")) or asked.since
+        listener = self._listeners.add(asked.mailbox, address)  # first: what comes between is not missed
+        try:
+            found = await run_in_threadpool(self._store.position, asked.mailbox)
+            position = None if found is None else Position(*found)
+            if position is not None and position != since:
+                listener.tell(position)
+            if STREAM_TYPE in request.headers.get("accept", ""):
+                return Stream(listener, self._limits.beat_seconds)
+            return await _once(listener, position, self._limits.beat_seconds)
+        except BaseException:
+            listener.close()
+            raise
+
+    async def health(self, request: Request) -> Response:
+        """The process answers."""
+        return PlainTextResponse("ok\n")
+
+    async def ready(self, request: Request) -> Response:
+        """The store is there, and the relay is not about to stop."""
+        if self._listeners.ending:
+            raise Refused(503, "the relay is stopping; sync again in a moment", RETRY_SECONDS)
+        await run_in_threadpool(self._store.check)
+        return PlainTextResponse("ok\n")
+
+    @asynccontextmanager
+    async def _asked(self, request: Request, read: Callable[[bytes], Asked]) -> AsyncIterator[tuple[Asked, int]]:
+        """What is asked, by whoever has the mailbox's key, and its size."""
+        self._gate.come(address_of(request))
+        async with self._bodies.read(request) as body:
+            yield await run_in_threadpool(read, body), len(body)
+
+
+async def _once(listener: Listener, position: Position | None, seconds: float) -> Response:
+    """A long poll: answered when there is news, and after some time in any case."""
+    try:
+        news = await listener.news(seconds)
+    finally:
+        listener.close()
+    return Response(moved_bytes(news or position), media_type=CONTENT_TYPE)
+
+
+async def _streamed(pieces: Iterator[bytes], count: Callable[[int], None]) -> AsyncIterator[bytes]:
     """An answer that the store cannot go on with ends early: the client sees that it was cut off."""
     try:
         async for piece in iterate_in_threadpool(pieces):
+            count(len(piece))
             yield piece
     except FileError as error:
         _log.error("%s", error)
@@ -104,7 +187,10 @@ async def _nobody_listens(request: Request, error: Exception) -> Response:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refused)
-    return _said(error.status, str(error), error.retry_seconds)
+    told = _said(error.status, str(error), error.retry_seconds)
+    if error.status == 401:
+        told.headers["www-authenticate"] = 'Basic realm="syncmem relay"'
+    return told
 
 
 async def _not_understood(request: Request, error: Exception) -> Response:

@@ -11,16 +11,17 @@ import os
 import shutil
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
 from syncmem.errors import Busy, Damaged, DiskFull, FileError, NewerFile, ReadOnlyFile
-from syncmem.private import make_folder
+from syncmem.private import make_folder, open_new
 from syncmem.replica.driver import PAGE_BYTES, Connection, connect, dbapi
 
 FILE_NAME: Final = "relay.db"
 VERSION: Final = 1  # of the tables
+COPIED_PAGES: Final = 256  # at a time: a megabyte, then others have their turn
 
 # SQLite's primary result codes
 _PERM, _BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT, _FULL, _CANTOPEN, _NOTADB = 3, 5, 6, 8, 10, 11, 13, 14, 26
@@ -111,6 +112,27 @@ class StoreFile:
         (held_up, *_) = self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         if held_up:
             raise Busy(_WORDS[_BUSY][1])
+
+    def copy_to(self, path: str | os.PathLike[str]) -> None:
+        """A copy as of one moment, in a new file, on the disk; others use the store meanwhile.
+
+        Raises:
+            FileError: it cannot be written there, or the store fails.
+        """
+
+        def let_others_in(status: int, remaining: int, total: int) -> None:
+            self._lock.release()
+            self._lock.acquire()
+
+        os.close(open_new(path))
+        with in_words(), closing(connect(os.fspath(path))) as copy, self._lock:
+            self.db.backup(copy, pages=COPIED_PAGES, progress=let_others_in)
+            copy.execute("PRAGMA journal_mode = DELETE")
+        descriptor = os.open(path, os.O_RDWR)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
     @property
     def free_bytes(self) -> int:

@@ -3,28 +3,36 @@
 Rules: a connection has some seconds to say the head of a request, from its beginning or from the last answer;
 an answer that is not taken fast enough is given up; when all places are taken, the connection that has waited
 longest for a head gives its place to the newcomer. (Bodies are timed where they are read, and their senders told.)
+Who listens has a place beside these; what is sent there and is not confirmed within a minute ends it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import ClassVar
+import contextlib
+import socket
+from typing import ClassVar, Final
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from syncmem.relay.limits import Limits
+from syncmem.relay.pushing import Listeners
+
+UNCONFIRMED_MILLISECONDS: Final = 60_000  # the other end of a half-open connection is not there any more
 
 
 class Paced(H11Protocol):
     """One connection; :func:`paced` gives it limits."""
 
     limits: ClassVar[Limits]
+    listeners: ClassVar[Listeners]
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        _set_up(transport)
         self._give_seconds(0)
-        if len(self.connections) > self.limits.connections_max:
+        if len(self.connections) > self._places:
             self._displace_the_most_silent()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -33,6 +41,7 @@ class Paced(H11Protocol):
 
     def handle_events(self) -> None:
         """Called with every piece of a request: the wait is over when its head is whole."""
+        self.limit_concurrency = self._places + 1  # uvicorn counts the newcomer
         super().handle_events()
         if self._answering:
             self._give_time()
@@ -49,6 +58,10 @@ class Paced(H11Protocol):
         super().resume_writing()
         if self._answering:
             self._give_time()
+
+    @property
+    def _places(self) -> int:
+        return self.limits.connections_max + self.listeners.count
 
     @property
     def _answering(self) -> bool:
@@ -75,6 +88,22 @@ class Paced(H11Protocol):
             min(waiting, key=waiting.__getitem__).transport.abort()
 
 
-def paced(limits: Limits) -> type[Paced]:
+def paced(limits: Limits, listeners: Listeners) -> type[Paced]:
     """Connections within these limits."""
-    return type("Connection", (Paced,), {"limits": limits})
+    return type("Connection", (Paced,), {"limits": limits, "listeners": listeners})
+
+
+def _set_up(transport: asyncio.Transport) -> None:
+    """Send at once what is written, and notice who has vanished.
+
+    (asyncio sets the first by itself only for sockets that were made with the number of TCP; without it the body of
+    each answer waits for the other side to confirm the head: 40 ms.)
+    """
+    own = transport.get_extra_info("socket")
+    if own is None:
+        return
+    option = getattr(socket, "TCP_USER_TIMEOUT", None)  # where the system has it
+    with contextlib.suppress(OSError):  # no TCP
+        own.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if option is not None:
+            own.setsockopt(socket.IPPROTO_TCP, option, UNCONFIRMED_MILLISECONDS)

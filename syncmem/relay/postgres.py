@@ -332,6 +332,11 @@ class PostgresStore(RowStore):
         if not await db.fetchval("SELECT pg_try_advisory_lock_shared($1)", self._lock_key):
             raise Busy(_MOVING)
 
+    def renew(self) -> int:
+        """Every mailbox has another epoch from now on, so that devices look what is missing here; how many."""
+        sql = "UPDATE mailboxes SET epoch = uuid_send(gen_random_uuid()) RETURNING 1"
+        return len(self._pool.ask(lambda db: db.fetch(sql)))
+
     def _loose(self) -> set[str]:
         return {row[0] for row in self._pool.ask(lambda db: db.fetch("SELECT object FROM loose"))}
 

@@ -1,82 +1,177 @@
-"""Running the relay: one process over one store, until it is told to stop."""
+"""Running the relay: one process over one store, until it is told to stop.
+
+Rules: what it needs is checked before it says that it is there; when it is told to stop, those who listen are told,
+requests in flight come to their end, and only then is the store closed.
+"""
 
 from __future__ import annotations
 
-import os
+import asyncio
+import contextlib
 import signal
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
 from types import FrameType
+from typing import Final
 
 import uvicorn
+from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from syncmem.environment import Environment
-from syncmem.errors import FileError
-from syncmem.relay.access import logged
+from syncmem.errors import FileError, InvalidInput
+from syncmem.relay.access import Served, log, set_up_logs, watched
 from syncmem.relay.app import relay
+from syncmem.relay.care import Care
+from syncmem.relay.config import Settings, where
+from syncmem.relay.control import controlled, new_secret, publish
+from syncmem.relay.gate import Gate
 from syncmem.relay.limits import Limits
+from syncmem.relay.metrics import Metrics
 from syncmem.relay.opening import open_store
 from syncmem.relay.pacing import paced
+from syncmem.relay.pushing import Listeners
+from syncmem.relay.store import SqliteStore
 from syncmem.relay.stores import Store
+from syncmem.relay.waking import Waking
+
+FILES_BESIDE: Final = 64  # open beside connections
 
 
-def serve(
-    address: str | os.PathLike[str],
-    *,
-    blobs: str | None = None,
-    host: str,
-    port: int,
-    certificate: str | None = None,
-    key: str | None = None,
-    limits: Limits | None = None,
-    access: Callable[[str], None] | None = None,
-    ready: Callable[[str], None] = print,
-) -> None:
-    """Serve until the process is asked to end.
-
-    ``address``: the store, and ``blobs`` where its larger blobs go (see :func:`syncmem.relay.opening.open_store`).
-    ``ready`` is told the address (port 0 takes any that is free), ``access`` a line for each request.
+def serve(settings: Settings, ready: Callable[[str], None] = print) -> None:
+    """Serve until the process is asked to end. ``ready`` is told the address (port 0 takes any that is free).
 
     Raises:
-        FileError: the store or the port cannot be used.
+        FileError: the store, the certificate or a port cannot be used. InvalidInput: an extra is not installed.
     """
-    limits = limits or Limits()
-    store = open_store(os.fspath(address), Environment().randomness, limits, blobs=blobs)
-    try:
+    set_up_logs(settings.log)
+    limits = settings.limit_values
+    _raise_open_files(limits)
+    randomness = Environment().randomness
+    with contextlib.ExitStack() as opened:
+        store = open_store(settings.place, randomness, limits, blobs=settings.blobs)
+        opened.callback(store.close)
         _end_in_order()
-        listening = _listen(host, port)
-        scheme = "https" if certificate else "http"
+        listening = listen(settings.host, settings.port)
+        metrics = None if settings.metrics == "off" else Metrics()
+        beside: list[tuple[ASGIApp, socket.socket]] = []
+        if metrics is not None and settings.metrics != "main":
+            beside.append((metrics.alone(), listen(*where(settings.metrics))))
+        if isinstance(store, SqliteStore) and settings.data is not None:
+            beside.append(opened.enter_context(_controlled(store, settings.data, randomness)))
+        made = server(
+            store, limits, tokens=settings.token_values, trusted_proxies=settings.trusted_proxies,
+            certificate=settings.tls_cert, key=settings.tls_key, wake_url=settings.wake_url,
+            wake_secret=settings.wake_secret.get_secret_value() if settings.wake_secret else None,
+            access=log if settings.access_log else None, beside=beside,
+            metrics=metrics, shown=settings.metrics == "main",
+        )  # fmt: skip
+        scheme = "https" if settings.tls_cert else "http"
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
         ready(f"{scheme}://{host}:{listening.getsockname()[1]}")
-        server(store, limits, certificate=certificate, key=key, access=access).run(sockets=[listening])
+        made.run(sockets=[listening])
+
+
+@contextlib.contextmanager
+def _controlled(
+    store: SqliteStore, folder: Path, drawn: Callable[[int], bytes]
+) -> Iterator[tuple[ASGIApp, socket.socket]]:
+    """What answers the operator of a store, while its address stands in the folder."""
+    secret = new_secret(drawn)
+    own = listen("127.0.0.1", 0)
+    published = publish(folder, own.getsockname()[1], secret)
+    try:
+        yield controlled(Care(store, drawn), folder, secret, drawn), own
     finally:
-        store.close()
+        published.unlink(missing_ok=True)
 
 
 def server(
-    store: Store,
-    limits: Limits,
-    *,
-    certificate: str | None = None,
-    key: str | None = None,
-    access: Callable[[str], None] | None = None,
-) -> uvicorn.Server:
-    """The server over a store, which stays the caller's to close."""
-    app = relay(store, limits)
+    store: Store, limits: Limits, *, tokens: Collection[str] = (), trusted_proxies: Sequence[str] = (),
+    certificate: Path | None = None, key: Path | None = None, wake_url: str | None = None,
+    wake_secret: str | None = None, access: Callable[[Served], None] | None = None, metrics: Metrics | None = None,
+    shown: bool = False, beside: Sequence[tuple[ASGIApp, socket.socket]] = (),
+) -> uvicorn.Server:  # fmt: skip
+    """The server over a store, which stays the caller's to close.
+
+    ``shown``: metrics are shown beside the rest; ``beside``: other applications, each on a socket of its own.
+    """
+    count_wake = metrics.count_wake if metrics is not None else lambda outcome: None
+    waking = Waking(wake_url, wake_secret, count_wake) if wake_url is not None else None
+    listeners = Listeners(limits, store, waking.moved if waking is not None else None)
+    gate = Gate(store, limits, Environment().clock, tokens)
+    if metrics is not None:
+        free = store.file if isinstance(store, SqliteStore) else None
+        metrics.watch(lambda: listeners.count, None if free is None else lambda: free.free_bytes)
+    more = [Route("/metrics", metrics.show, methods=["GET"])] if metrics is not None and shown else []
+    app: ASGIApp = relay(
+        store, limits, listeners, gate, count_puts=metrics.count_puts if metrics is not None else None, more=more
+    )
+    told = [each for each in (access, metrics.count if metrics is not None else None) if each is not None]
     config = uvicorn.Config(
-        app if access is None else logged(app, access, Environment().clock),
-        http=paced(limits),
+        watched(app, told, Environment().clock) if told else app,
+        http=paced(limits, listeners),
         ws="none",
+        log_config=None,
         log_level="warning",
         access_log=False,  # it shows addresses
+        proxy_headers=bool(trusted_proxies),
+        forwarded_allow_ips=list(trusted_proxies),
         server_header=False,
         ssl_certfile=certificate,
         ssl_keyfile=key,
-        limit_concurrency=limits.connections_max + 1,  # uvicorn counts the newcomer
         timeout_keep_alive=int(limits.silent_seconds),
         timeout_graceful_shutdown=limits.ending_seconds,
     )
-    return uvicorn.Server(config)
+    if certificate is not None:
+        _check_certificate(config, certificate)
+    return _Server(config, listeners, waking, beside)
+
+
+class _Server(uvicorn.Server):
+    """Tells those who listen when it stops, so that they come again and hold nothing up."""
+
+    def __init__(
+        self, config: uvicorn.Config, listeners: Listeners, waking: Waking | None,
+        beside: Sequence[tuple[ASGIApp, socket.socket]],
+    ) -> None:  # fmt: skip
+        super().__init__(config)
+        self._listeners = listeners
+        self._waking = waking
+        self._beside = [(uvicorn.Server(_quiet(app)), socket) for app, socket in beside]
+        self._running: list[asyncio.Task[None]] = []
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self._listeners.begin()
+        for server, own in self._beside:
+            self._running.append(asyncio.create_task(server._serve([own])))
+        await super().startup(sockets)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._listeners.end()
+        if self._waking is not None:
+            await self._waking.end()
+        for server, _ in self._beside:
+            server.should_exit = True
+        await super().shutdown(sockets)
+        await asyncio.gather(*self._running)
+
+
+def _quiet(app: ASGIApp) -> uvicorn.Config:
+    return uvicorn.Config(
+        app, ws="none", log_config=None, log_level="warning", access_log=False, proxy_headers=False,
+        timeout_graceful_shutdown=1,
+    )  # fmt: skip
+
+
+def _check_certificate(config: uvicorn.Config, certificate: Path) -> None:
+    try:
+        config.load()
+    except OSError as error:  # ssl.SSLError is one
+        why = error.strerror or str(error)
+        raise InvalidInput(f"{certificate} and its key cannot be used ({why}); check tls_cert and tls_key") from error
 
 
 def _end_in_order() -> None:
@@ -90,8 +185,28 @@ def _end_in_order() -> None:
         signal.signal(signal.SIGINT, end)
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens.
+
+    Raises:
+        FileError: nobody can listen there.
+    """
     try:
-        return socket.create_server((host, port), backlog=1024)
-    except OSError as error:
-        raise FileError(f"{host}:{port} cannot be listened on ({error.strerror}); choose another --port") from error
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, dualstack_ipv6=host == "::", backlog=1024)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise FileError(f"{host}:{port} cannot be listened on ({why}); choose another --host or --port") from error
+
+
+def _raise_open_files(limits: Limits) -> None:
+    """Each connection is an open file, and many systems begin with 1,024."""
+    try:
+        import resource
+    except ImportError:  # no POSIX
+        return
+    wanted = limits.connections_max + limits.streams_max + FILES_BESIDE
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))

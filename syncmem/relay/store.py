@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -46,6 +47,7 @@ CREATE TABLE IF NOT EXISTS blobs (
 CREATE TABLE IF NOT EXISTS loose (
     object TEXT PRIMARY KEY, since INTEGER NOT NULL, condemned INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS objects (prefix TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS quotas (mailbox BLOB PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID;
 """
 _NO_ROOM: Final = "the relay has no room left; sync again later, or tell its operator"
 
@@ -77,6 +79,11 @@ class SqliteStore(RowStore):
         except BaseException:
             self._file.close()
             raise
+
+    @property
+    def file(self) -> StoreFile:
+        """The open file, for those who care for it."""
+        return self._file
 
     def close(self) -> None:
         self._file.close()
@@ -119,7 +126,8 @@ class SqliteStore(RowStore):
             self._db.execute("INSERT OR IGNORE INTO drop_keys VALUES (?, ?)", (box, request.drop_key))
         ends = dict(self._db.execute("SELECT stream, last FROM streams WHERE mailbox = ?", (box,)).fetchall())
         room = Room(self._taken(box, request), dict(ends), size)
-        results = [room.put(put, self._limits) for put in request.puts]
+        limits = self._limits_of(request.mailbox)
+        results = [room.put(put, limits) for put in request.puts]
         blobs = stored(request.puts, results)
         self._insert(box, blobs, objects)
         self._update(box, room, ends)
@@ -128,6 +136,10 @@ class SqliteStore(RowStore):
         contents = self._contents(box, listed[:LISTED_MAX], request.inline_bytes_max)
         answer = Answer(epoch, results, room.ends, listed[:LISTED_MAX], len(listed) > LISTED_MAX)
         return Taken(answer, contents, unneeded)
+
+    def _limits_of(self, mailbox: bytes) -> Limits:
+        row = self._db.execute("SELECT bytes FROM quotas WHERE mailbox = ?", (mailbox,)).fetchone()
+        return self._limits if row is None else replace(self._limits, mailbox_bytes_max=row[0])
 
     def _check_room(self, size: int) -> None:
         if self._file.free_bytes < self._limits.free_bytes_min + size:

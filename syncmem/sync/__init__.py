@@ -22,6 +22,11 @@ def open_mailbox(address: str) -> Mailbox:
         from syncmem.sync.http import Http
 
         return Http(address)
+    if address.startswith("lan:"):
+        from syncmem.sync.http import Http
+        from syncmem.sync.lan import find
+
+        return Http(find(address))
     if is_address(address):
         from syncmem.sync.bucket import Bucket
 

@@ -52,6 +52,7 @@ class Bucket:
 
     def __init__(self, address: str, environment: Environment | None = None, objects: Objects | None = None) -> None:
         self.address = address
+        self.push: str | None = None
         self._environment = environment or Environment()
         self._objects = objects or Objects(address)
 

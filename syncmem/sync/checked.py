@@ -18,6 +18,7 @@ class Checked:
 
     def __init__(self, mailbox: Mailbox) -> None:
         self.address = mailbox.address
+        self.push = mailbox.push
         self._mailbox = mailbox
 
     def exchange(self, request: Exchange, write_seed: bytes) -> Answer:

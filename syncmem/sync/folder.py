@@ -54,6 +54,7 @@ class Folder:
 
     def __init__(self, address: str, environment: Environment | None = None) -> None:
         self.address = address
+        self.push: str | None = None
         self._root = Path(os.path.expanduser(address.removeprefix(SCHEME)))
         self._environment = environment or Environment()
 

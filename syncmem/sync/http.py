@@ -10,7 +10,7 @@ what comes                                   error                     tried aga
 ===========================================  ========================  ==================================
 no connection, reset, cut off, too slow      Unreachable               yes
 408, 5xx without a time                      Unreachable               yes
-413, 429, 503 with a time, 507               OverQuota                 no; ``retry_after`` where it is told
+413, 429, 503 with a time, 507               OverQuota                 after the time, if it is a few seconds
 another refusal in a relay's words           MailboxRefused            no
 a certificate that is not trusted, no TLS    Unreachable               no
 a redirect, a page, anything else            Unreachable               no
@@ -25,7 +25,7 @@ from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Final, TypeVar
 
 from syncmem.environment import Environment
-from syncmem.errors import InvalidInput, NotCanonical, Unreachable
+from syncmem.errors import InvalidInput, NotCanonical, OverQuota, Unreachable
 from syncmem.sync.http_answers import Again, Answering
 from syncmem.wire.mailbox import Answer, BlobName, Drop, Exchange, digest
 from syncmem.wire.messages import CONTENT_TYPE, drop_bytes, exchange_bytes, get_bytes, read_answer, read_dropped
@@ -35,6 +35,7 @@ Value = TypeVar("Value")
 CONNECT_SECONDS, ANSWER_SECONDS = 10.0, 60.0
 TRIES_MAX: Final = 3  # of one question: more is for the next sync
 WAIT_SECONDS_MAX: Final = 2.0  # before the second try; twice as long before the third
+TOLD_SECONDS_MAX: Final = 5.0  # waited for in the middle of a sync, if a relay says so
 NAMES_AT_ONCE: Final = 64
 
 
@@ -54,25 +55,11 @@ class Http:
         answer_seconds: float = ANSWER_SECONDS,
     ) -> None:
         self.address = address
+        self.push: str | None = address
         self._environment = environment or Environment()
         self._answer_seconds = answer_seconds
-        self._http = _library()
-        try:
-            self._client = self._http.Client(
-                base_url=address.rstrip("/"),
-                timeout=self._http.Timeout(answer_seconds, connect=CONNECT_SECONDS),
-                follow_redirects=False,
-                verify=verify,
-                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
-                headers={
-                    "content-type": CONTENT_TYPE,
-                    "accept": CONTENT_TYPE,
-                    "accept-encoding": "identity",  # sealed bytes do not get smaller
-                    "user-agent": "syncmem",
-                },
-            )
-        except self._http.InvalidURL as error:
-            raise InvalidInput(f"{address!r} is no address ({error}); use https://HOST") from error
+        self._http = library()
+        self._client = connection(address, answer_seconds, self._http.Client, verify=verify)
 
     def exchange(self, request: Exchange, write_seed: bytes) -> Answer:
         answer = self._understood(read_answer, self._ask("/v1/exchange", exchange_bytes(request, write_seed)))
@@ -100,7 +87,7 @@ class Http:
             try:
                 with self._answer(path, content) as pieces:
                     return pieces.rest()
-            except Again as error:
+            except (Again, OverQuota) as error:
                 tries.wait_or_raise(error)
 
     def _get(self, key: bytes, write_seed: bytes, names: Sequence[BlobName]) -> Iterator[tuple[BlobName, bytes | None]]:
@@ -113,22 +100,30 @@ class Http:
                         blob = pieces.next()
                         name = left.pop(0)
                         yield name, blob if blob is not None and digest(blob) == name.digest else None
-            except Again as error:
+            except (Again, OverQuota) as error:
                 tries.wait_or_raise(error)
 
     def _answer(self, path: str, content: bytes) -> Answering:
         stream = self._client.stream("POST", path, content=content)
-        return Answering(self.address, self._http, stream, self._environment.clock, self._answer_seconds)
+        return Answering(shown(self.address), self._http, stream, self._environment.clock, self._answer_seconds)
 
     def _understood(self, read: Callable[[bytes], Value], data: bytes) -> Value:
         try:
             return read(data)
         except NotCanonical as error:
-            raise Unreachable(f"{self.address} does not answer as a relay ({error})") from error
+            raise Unreachable(f"{shown(self.address)} does not answer as a relay ({error})") from error
 
     def _check_count(self, count: int, asked: int) -> None:
         if count != asked:
-            raise Unreachable(f"{self.address} answers {count} things where {asked} were asked; check the address")
+            where = shown(self.address)
+            raise Unreachable(f"{where} answers {count} things where {asked} were asked; check the address")
+
+
+def shown(address: str) -> str:
+    """The address without what stands before its @: a token opens mailboxes, and is in nobody's logs."""
+    scheme, mark, rest = address.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path}"
 
 
 class _Tries:
@@ -138,16 +133,54 @@ class _Tries:
         self._environment = environment
         self._made = 0
 
-    def wait_or_raise(self, error: Again) -> None:
-        """Between half and all of the time, so that devices that failed together do not come back together."""
+    def wait_or_raise(self, error: Again | OverQuota) -> None:
+        """Between half and all of the time, so that devices that failed together do not come back together.
+
+        Who is told when to come again does not come earlier.
+        """
         self._made += 1
+        jitter = 0.5 + self._environment.randomness(1)[0] / 512
+        if isinstance(error, OverQuota):
+            if error.retry_after is None or error.retry_after > TOLD_SECONDS_MAX or self._made >= TRIES_MAX:
+                raise error
+            self._environment.clock.sleep(error.retry_after + jitter)
+            return
         if self._made >= TRIES_MAX:
             raise Unreachable(str(error)) from error
-        jitter = 0.5 + self._environment.randomness(1)[0] / 512
         self._environment.clock.sleep(WAIT_SECONDS_MAX * self._made * jitter)
 
 
-def _library() -> Any:
+def connection(address: str, seconds: float, kind: Any, *, verify: ssl.SSLContext | bool = True) -> Any:
+    """A client (of this kind) of the relay at an address, that waits so long for an answer and keeps nothing.
+
+    Raises:
+        InvalidInput: the address is none.
+    """
+    http = library()
+    try:
+        return kind(
+            base_url=address.rstrip("/"),
+            timeout=http.Timeout(seconds, connect=CONNECT_SECONDS),
+            follow_redirects=False,
+            verify=verify,
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+            headers={
+                "content-type": CONTENT_TYPE,
+                "accept": CONTENT_TYPE,
+                "accept-encoding": "identity",  # sealed bytes do not get smaller
+                "user-agent": "syncmem",
+            },
+        )
+    except http.InvalidURL as error:
+        raise InvalidInput(f"{address!r} is no address ({error}); use https://HOST") from error
+
+
+def library() -> Any:
+    """The HTTP library.
+
+    Raises:
+        InvalidInput: the extra is not installed.
+    """
     try:
         import httpx2
     except ImportError as error:

@@ -78,7 +78,7 @@ class Answering:
         if status == 200 and ours and "content-encoding" not in headers:
             return
         why = _shown(pieces.some(WORDS_MAX).decode("utf-8", "replace")) if ours else ""
-        seconds = _seconds(headers.get("retry-after", ""), self._clock)
+        seconds = retry_seconds(headers.get("retry-after", ""), self._clock)
         if status in _FULL and (status != 503 or seconds is not None):
             raise OverQuota(
                 f"{self._address} refused: {why or _FULL[status] + '; sync again later'}", retry_after=seconds
@@ -161,7 +161,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def _seconds(told: str, clock: Clock) -> float | None:
+def retry_seconds(told: str, clock: Clock) -> float | None:
     """What a Retry-After says: seconds, or a date; None where it says nothing."""
     told = told.strip()
     if told.isascii() and told.isdigit():

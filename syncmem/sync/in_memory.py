@@ -60,6 +60,7 @@ class InMemoryMailbox:
 
     def __init__(self, server: InMemoryServer, address: str) -> None:
         self.address = address
+        self.push: str | None = None
         self._server = server
 
     def exchange(self, request: Exchange, write_seed: bytes) -> Answer:

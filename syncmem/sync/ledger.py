@@ -110,9 +110,9 @@ class Ledger(Mailboxes):
         return result
 
     def awaited(self, no: int) -> dict[bytes, int]:
-        """What the mailbox holds, or will once the blobs that wait are there."""
+        """What the mailbox holds, or will once the blobs that wait are there, also those that it did not take yet."""
         held = self.holdings(no)
-        for _, contents in self.known(no, BlobState.WAITING):
+        for _, contents in self.known(no, BlobState.WAITING, BlobState.BLOCKED):
             contents.added_to(held)
         return held
 

@@ -21,12 +21,14 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from syncmem.errors import PeerError
+from syncmem.errors import MailboxError, PeerError
 from syncmem.replica.bundle import batches
 from syncmem.replica.rectangles import Change
 from syncmem.replica.repair import Repaired
 from syncmem.replica.replica import MERGE_EVENTS, Written
+from syncmem.seal.envelope import EpochKey
 from syncmem.sync.auditing import AUDITED_AFTER, Audit
+from syncmem.sync.content import ContentOutcome
 from syncmem.sync.contents import BlobState, Contents
 from syncmem.sync.dropping import Dropper, Fetch, Writing
 from syncmem.sync.incoming import EVENTS_AT_ONCE, Incoming, Opened, Stray
@@ -34,7 +36,7 @@ from syncmem.sync.ledger import Ledger
 from syncmem.sync.listing import Listing
 from syncmem.sync.mailboxes import Known
 from syncmem.sync.outgoing import Outgoing
-from syncmem.wire.mailbox import Answer, BlobName, Drop, Exchange, Outcome, Put
+from syncmem.wire.mailbox import Answer, BlobName, Drop, Exchange, Outcome, Position, Put
 
 SENT_BYTES_MAX: Final = 4 * 1024 * 1024  # of blobs in one question
 INLINE_BYTES_MAX: Final = 512 * 1024  # of blobs in one answer: small news need no second question
@@ -62,9 +64,24 @@ class Outcomes:
     changes: list[Change] = field(default_factory=list)  # what they changed, up to CHANGES_MAX
     more_changes: bool = False
     refused: list[str] = field(default_factory=list)
+    full: str | None = None  # why the mailbox takes no more for now
     forked: bool = False  # another life of this device writes into the same stream
     reset: bool = False  # the mailbox was not the one it was
+    position: Position | None = None  # where the mailbox was when it last answered
     repaired: list[Repaired] = field(default_factory=list)  # branches of forked logs that are void since
+
+
+@dataclass(slots=True)
+class Synced:
+    """What a sync of one scope with one mailbox came to; ``key`` opens it, where this device stays with it."""
+
+    address: str
+    scope: str
+    outcomes: Outcomes
+    error: MailboxError | None = None
+    key: EpochKey | None = None
+    push: str | None = None  # the address of a relay that tells when it moves
+    content: ContentOutcome = field(default_factory=ContentOutcome)
 
 
 class Session:
@@ -108,6 +125,7 @@ class Session:
             puts = [Put(name.stream, name.counter, blob) for name, blob, _ in waiting]
             answer = yield self._question(puts, self._listing.behind(cursors))
             assert isinstance(answer, Answer)
+            self.outcomes.position = answer.position
             with self._writing():
                 same = self._same_mailbox(answer, cursors)
                 self._ledger.saw_ends(self._known.no, answer.ends)
@@ -191,6 +209,8 @@ class Session:
                 went += 1
                 continue
             self.outcomes.refused.append(f"{name}: {result.reason}")
+            if result.outcome == Outcome.OVER_QUOTA:
+                self.outcomes.full = result.reason
             if result.outcome == Outcome.CONFLICT:
                 self.outcomes.forked = True
             else:

@@ -7,7 +7,7 @@ scope never stops the others; every change of the roster is durable here before 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -28,7 +28,7 @@ from syncmem.seal.roster import Roster, epoch_keys
 from syncmem.seal.statements import Statement
 from syncmem.sync import open_mailbox
 from syncmem.sync.checked import Checked
-from syncmem.sync.content import ContentOutcome, Contents
+from syncmem.sync.content import Contents
 from syncmem.sync.driving import drive
 from syncmem.sync.dropping import Dropper, drop_seed
 from syncmem.sync.incoming import Incoming
@@ -39,23 +39,13 @@ from syncmem.sync.outgoing import Outgoing
 from syncmem.sync.place import Place
 from syncmem.sync.recovery import leave_for_paper, read_for_paper, recovery_key
 from syncmem.sync.reports import Reports
-from syncmem.sync.session import Outcomes, Session
+from syncmem.sync.room import Room
+from syncmem.sync.session import Outcomes, Session, Synced
 from syncmem.sync.vault import NO_VAULT, Vault
 from syncmem.wire.mailbox import Mailbox
 
 PHRASE_BYTES: Final = 32
 Opener = Callable[[str], Mailbox]
-
-
-@dataclass(slots=True)
-class Synced:
-    """What a sync of one scope with one mailbox came to."""
-
-    address: str
-    scope: str
-    outcomes: Outcomes
-    error: MailboxError | None = None
-    content: ContentOutcome = field(default_factory=ContentOutcome)
 
 
 @dataclass(slots=True)
@@ -69,12 +59,14 @@ class Syncer:
     ledger: Ledger = field(init=False)
     digests: Digests = field(init=False)
     reports: Reports = field(init=False)
+    room: Room = field(init=False)
 
     def __post_init__(self) -> None:
         self.vault = Vault(self.replica)
         self.ledger = Ledger(self.replica.db)
         self.digests = Digests(self.replica.db, self.replica.logs)
         self.reports = Reports(self.replica.db, self.digests)
+        self.room = Room(self.ledger)
 
     # -- the vault ----------------------------------------------------------------------------------
 
@@ -167,8 +159,12 @@ class Syncer:
 
     # -- syncing ------------------------------------------------------------------------------------
 
-    def sync(self, addresses: Sequence[str] | None = None) -> list[Synced]:
-        """Sync every scope with every mailbox.
+    def sync(
+        self, addresses: Sequence[str] | None = None, *, without: Container[str] = (), patient: bool = False
+    ) -> list[Synced]:
+        """Sync every scope with every mailbox, but for those ``without`` whom it has to do.
+
+        ``patient``: what a mailbox had no room for is not offered again soon after.
 
         Raises:
             InvalidInput: there is no vault yet, or no mailbox.
@@ -179,9 +175,9 @@ class Syncer:
             where = list(addresses) if addresses is not None else self.vault.addresses
         if not where:
             raise InvalidInput("no mailbox is known; name one: sync('folder:PATH') or sync('https://...')")
-        return [result for address in where for result in self._sync_at(address)]
+        return [one for address in where if address not in without for one in self._sync_at(address, patient)]
 
-    def _sync_at(self, address: str) -> Iterator[Synced]:
+    def _sync_at(self, address: str, patient: bool) -> Iterator[Synced]:
         """Sync every scope with the mailboxes at one address, the vault first: it brings the keys."""
         try:
             mailbox = self.mailbox(address)
@@ -194,10 +190,10 @@ class Syncer:
                 done.add(key.epoch)
                 earlier = self._earlier(address, key)
                 for _, old in earlier:
-                    yield self._sync_scope(mailbox, address, old, farewell=True)
+                    yield self._sync_scope(mailbox, address, old, patient, farewell=True)
                 content = self.contents(mailbox, address, key)
                 content.before()
-                synced = self._sync_scope(mailbox, address, key)
+                synced = self._sync_scope(mailbox, address, key, patient)
                 content.after(read=synced.error is None)
                 synced.content = content.outcome
                 yield synced
@@ -273,13 +269,15 @@ class Syncer:
             member = self.vault.roster.member(self.vault.device)
             return member is not None and member.wipe
 
-    def _sync_scope(self, mailbox: Mailbox, address: str, key: EpochKey, *, farewell: bool = False) -> Synced:
+    def _sync_scope(
+        self, mailbox: Mailbox, address: str, key: EpochKey, patient: bool, *, farewell: bool = False
+    ) -> Synced:
         now = self._now
         with self._writing():
             known, born = self.ledger.mailbox(address, key), self.replica.identity.incarnation
             if not farewell:
                 self.ledger.leave(known.no, left=False)
-            self.ledger.unblock(known.no)
+            self.room.offer_again(known, now, patient)
             self.ledger.look_for_erased(known)
             dropper = self._dropper(known, key)
             outgoing = Outgoing(self.vault, self.ledger, self.digests, key, dropper, farewell=farewell)
@@ -294,6 +292,7 @@ class Syncer:
         with self._writing():
             if error is None:
                 self.ledger.succeeded(known.no, now, incoming.knowledge())
+                self.room.note(known, session.outcomes.full, now)
             else:
                 self.ledger.failed(known.no, str(error))
             if session.outcomes.forked:
@@ -303,7 +302,7 @@ class Syncer:
             self.reports.keep(key.scope, key.epoch, incoming.states, now)
             for scope in self.vault.scopes:
                 self.reports.verify(scope, now)
-        return Synced(address, key.scope, session.outcomes, error)
+        return Synced(address, key.scope, session.outcomes, error, None if farewell else key, mailbox.push)
 
     def contents(self, mailbox: Mailbox, address: str, key: EpochKey) -> Contents:
         """The content of the episodes of a scope, at one address."""

@@ -25,7 +25,9 @@ STREAMS_MAX: Final = 4096  # of one mailbox: 50 devices that are restored once a
 LISTED_MAX: Final = 2048  # blobs listed in one answer: about 100 KiB
 INLINE_BYTES_MAX: Final = 4 * 1024 * 1024  # of blobs that come along with one answer, whatever is asked for
 PUTS_MAX: Final = 256  # in one request
+POSITION_MAX: Final = STREAMS_MAX * COUNTER_MAX
 _NAME: Final = re.compile(r"([0-9a-f]{16})/([0-9]{12})-([0-9a-f]{32})")
+_POSITION: Final = re.compile(r"([0-9a-f]{32})-(0|[1-9][0-9]{0,15})")
 
 
 class BlobName(NamedTuple):
@@ -43,6 +45,22 @@ class BlobName(NamedTuple):
         """The name of a text, or None where it is none."""
         found = _NAME.fullmatch(text)
         return None if found is None else cls(bytes.fromhex(found[1]), int(found[2]), bytes.fromhex(found[3]))
+
+
+class Position(NamedTuple):
+    """How far a mailbox has come: its epoch, and the sum of the ends of its streams; it says nothing of contents."""
+
+    epoch: bytes
+    ends: int
+
+    def __str__(self) -> str:
+        return f"{self.epoch.hex()}-{self.ends}"
+
+    @classmethod
+    def parse(cls, text: str) -> Position | None:
+        """The position of a text, or None where it is none."""
+        found = _POSITION.fullmatch(text)
+        return None if found is None or int(found[2]) > POSITION_MAX else cls(bytes.fromhex(found[1]), int(found[2]))
 
 
 def digest(blob: bytes) -> bytes:
@@ -118,6 +136,23 @@ class Answer:
     listed: Sequence[Listed]
     more: bool
 
+    @property
+    def position(self) -> Position:
+        """How far the mailbox had come when it answered."""
+        return Position(self.epoch, sum(self.ends.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Tell me when the mailbox has moved from where I saw it (None: I have not)."""
+
+    key: bytes
+    since: Position | None
+
+    @property
+    def mailbox(self) -> bytes:
+        return mailbox_id(self.key)
+
 
 @dataclass(frozen=True, slots=True)
 class Drop:
@@ -141,9 +176,13 @@ CONFLICT: Final = "another blob has this place in the stream; write under a new 
 
 
 class Mailbox(Protocol):
-    """One way to mailboxes: a folder, a relay. All of them keep the same promises."""
+    """One way to mailboxes: a folder, a relay. All of them keep the same promises.
+
+    ``push``: the address of a relay that tells when a mailbox moves; None where only asking shows it.
+    """
 
     address: str
+    push: str | None
 
     def exchange(self, request: Exchange, write_seed: bytes) -> Answer: ...
 

@@ -23,6 +23,7 @@ from syncmem.wire.mailbox import (
     EPOCH_BYTES,
     KEY_BYTES,
     LISTED_MAX,
+    POSITION_MAX,
     PUTS_MAX,
     STREAM_BYTES,
     STREAMS_MAX,
@@ -32,8 +33,10 @@ from syncmem.wire.mailbox import (
     Exchange,
     Listed,
     Outcome,
+    Position,
     Put,
     PutResult,
+    Watch,
 )
 
 CONTENT_TYPE: Final = "application/vnd.syncmem"  # of requests and answers over HTTP
@@ -44,8 +47,19 @@ DROP_SIGNATURES_MAX: Final = 2  # what it takes to compact
 NOT_THERE: Final = 0xFFFFFFFF  # the length that stands for a blob that is not there, in answers to get
 LENGTH_BYTES: Final = 4
 _VERSION: Final = 1
+_KEY_AT: Final = LENGTH_BYTES + 4  # behind the head's length, its beginning as an array, the version, and:
+_KEY_HEAD: Final = bytes([_VERSION, 0xC4, KEY_BYTES])  # the beginning of bytes of this length
 
 Fits: TypeAlias = Callable[[object], bool]
+
+
+def claimed_key(start: bytes) -> bytes | None:
+    """The write key that a request says it is signed with, from its first bytes; None: these are too few, or none.
+
+    It is for who has to share out room before a request is whole, and proves nothing.
+    """
+    key = start[_KEY_AT : _KEY_AT + KEY_BYTES]
+    return bytes(key) if start[_KEY_AT - 3 : _KEY_AT] == _KEY_HEAD and len(key) == KEY_BYTES else None
 
 
 def exchange_bytes(request: Exchange, write_seed: bytes) -> bytes:
@@ -142,6 +156,31 @@ def read_dropped(data: bytes) -> list[bool]:
     return list(dropped)
 
 
+def watch_bytes(request: Watch, write_seed: bytes) -> bytes:
+    """A signed request to be told when a mailbox moves."""
+    return _signed(_with_blobs([_VERSION, request.key, _position_row(request.since)], []), write_seed)
+
+
+def read_watch(data: bytes) -> Watch:
+    """The request of bytes. Raises as :func:`read_exchange`."""
+    body, signature = _split_signature(data)
+    key, since = _fields(_head_alone(body), 2)
+    _check(_is_key(key))
+    _check_signature(key, body, signature)
+    return Watch(key, _position(since))
+
+
+def moved_bytes(position: Position | None) -> bytes:
+    """Where a mailbox is, as the answer to one who watches; None: there is none yet."""
+    return _with_blobs([_VERSION, _position_row(position)], [])
+
+
+def read_moved(data: bytes) -> Position | None:
+    """The answer of bytes. Raises as :func:`read_answer`."""
+    (position,) = _fields(_head_alone(data), 1)
+    return _position(position)
+
+
 # -- pieces ---------------------------------------------------------------------------------------------
 
 
@@ -223,6 +262,17 @@ def _pairs(items: object) -> dict[bytes, int]:
     made: dict[bytes, int] = dict(map(tuple, rows))
     _check(list(made) == sorted(made) and len(made) == len(rows))
     return made
+
+
+def _position_row(position: Position | None) -> list[Any] | None:
+    return None if position is None else list(position)
+
+
+def _position(row: object) -> Position | None:
+    if row is None:
+        return None
+    (pair,) = _rows([row], 1, _is_epoch, lambda value: type(value) is int and 0 <= value <= POSITION_MAX)
+    return Position(*pair)
 
 
 def _names(items: object) -> list[BlobName]:

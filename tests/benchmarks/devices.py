@@ -6,12 +6,14 @@ its file was built.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from syncmem import Memory
 from syncmem.errors import NotFound
@@ -19,6 +21,7 @@ from tests.benchmarks import material
 from tests.benchmarks.workshop import ROOT, Workshop
 
 SECONDS_MAX = 30
+RATES = ("MAILBOX_REQUESTS_SECOND", "MAILBOX_BYTES_SECOND")  # of relays that are measured: none
 
 
 def founder(workshop: Workshop, shape: material.Shape, folder: Path) -> Path:
@@ -30,14 +33,34 @@ def founder(workshop: Workshop, shape: material.Shape, folder: Path) -> Path:
     return path
 
 
+class Relay(NamedTuple):
+    """A relay as a process of its own."""
+
+    address: str
+    process_id: int
+
+    @property
+    def resident_kib(self) -> int:
+        """What it holds in memory, where the system tells (Linux)."""
+        with open(f"/proc/{self.process_id}/status", encoding="ascii") as told:
+            return next(int(line.split()[1]) for line in told if line.startswith("VmRSS"))
+
+
 @contextmanager
 def relay(folder: Path) -> Iterator[str]:
     """A relay as a process of its own; its address."""
-    command = [sys.executable, "-m", "syncmem", "relay", "--data", str(folder), "--port", "0"]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    with relay_process(folder) as made:
+        yield made.address
+
+
+@contextmanager
+def relay_process(folder: Path, *options: str) -> Iterator[Relay]:
+    command = [sys.executable, "-m", "syncmem", "relay", "--data", str(folder), "--port", "0", *options]
+    unlimited = {f"SYNCMEM_RELAY_LIMITS__{name}": str(10**12) for name in RATES}
+    process = subprocess.Popen(command, cwd=ROOT, env=os.environ | unlimited, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
-        yield process.stdout.readline().split()[-1]
+        yield Relay(process.stdout.readline().split()[-1], process.pid)
     finally:
         process.terminate()
         process.wait(SECONDS_MAX)

@@ -19,6 +19,7 @@ from tests.benchmarks import (
     memory_use,
     merging,
     opening,
+    pushing,
     reads,
     recalling,
     sealing,
@@ -50,6 +51,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "sync": syncing,
     "join": joining,
     "idle": idling,
+    "push": pushing,
     "hostile": hostile,
     "stores": stores,
 }

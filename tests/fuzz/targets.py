@@ -30,7 +30,15 @@ from syncmem.seal.statements import Statement, read_statement
 from syncmem.sync.pairing import Code
 from syncmem.wire.blob import ItemKind, read_blob, read_offer, read_replaced, read_wants
 from syncmem.wire.frames import frame_bytes, read_frame
-from syncmem.wire.messages import read_answer, read_drop, read_dropped, read_exchange, read_get
+from syncmem.wire.messages import (
+    read_answer,
+    read_drop,
+    read_dropped,
+    read_exchange,
+    read_get,
+    read_moved,
+    read_watch,
+)
 from tests.fuzz import valid
 from tests.world import ORIGIN, Writer
 
@@ -133,7 +141,7 @@ def _ask(memory: Memory, events: Sequence[Event]) -> None:
 
 def request(data: bytes) -> None:
     """The body of a request, signed as by a member; the first byte says of which kind."""
-    readers = (read_exchange, read_get, read_drop)
+    readers = (read_exchange, read_get, read_drop, read_watch)
     body = data[1:]
     signed = body + sign(valid.KEY.write_seed, labels.REQUEST, sha256(body).digest())
     readers[(data[0] if data else 0) % len(readers)](signed)
@@ -141,7 +149,7 @@ def request(data: bytes) -> None:
 
 def answer(data: bytes) -> None:
     """An answer; the first byte says of which kind."""
-    readers = (read_answer, read_dropped)
+    readers = (read_answer, read_dropped, read_moved)
     readers[(data[0] if data else 0) % len(readers)](data[1:])
 
 

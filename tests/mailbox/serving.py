@@ -10,13 +10,15 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from syncmem import labels
+from syncmem.relay.access import Served
 from syncmem.relay.limits import Limits
 from syncmem.relay.opening import open_store
+from syncmem.relay.pushing import Listeners
 from syncmem.relay.rows import INLINE_BYTES
 from syncmem.relay.server import server
 from syncmem.seal.envelope import EpochKey
@@ -30,14 +32,18 @@ SECONDS_MAX = 30
 class RelayProcess:
     """A relay as its own process, over a folder or the address of a database."""
 
-    def __init__(self, folder: Path | str, *options: str, **process: Any) -> None:
+    def __init__(
+        self, folder: Path | str, *options: str, command: Sequence[str] | None = None, **process: Any
+    ) -> None:
         self.folder = folder
+        self._command = command
         self._options = options
         self._process_options = process
         self.start()
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "syncmem", "relay", *self._where(), "--port", "0", *self._options]
+        usual = [sys.executable, "-m", "syncmem", "relay", *self._where(), "--port", "0", *self._options]
+        command = self._command or usual
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **self._process_options
         )
@@ -67,23 +73,40 @@ class RelayThread:
         limits: Limits | None = None,
         blobs: str | None = None,
         inline_bytes: int = INLINE_BYTES,
+        **more: Any,
     ) -> None:
         self.folder = folder
         self.blobs = blobs
         self.inline_bytes = inline_bytes
         self.limits = limits or Limits()
+        self._more = more
         self.start()
 
     def start(self) -> None:
         self.store = open_store(str(self.folder), os.urandom, self.limits, blobs=self.blobs)
         self.store.inline_bytes = self.inline_bytes
         self.said: list[str] = []
-        self._server = server(self.store, self.limits, access=self.said.append)
+        self._server = server(self.store, self.limits, access=self._note, **self._more)
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port = self._listening.getsockname()[1]
         self.address = f"http://127.0.0.1:{self.port}"
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._listening]})
         self._thread.start()
+
+    @property
+    def listeners(self) -> Listeners:
+        """Who listens there now."""
+        found = self._server._listeners  # type: ignore[attr-defined]
+        assert isinstance(found, Listeners)
+        return found
+
+    def sockets(self) -> list[Any]:
+        """The relay's ends of the connections that are open."""
+        transports = [each.transport for each in self._server.server_state.connections]  # type: ignore[union-attr]
+        return [transport.get_extra_info("socket") for transport in transports]
+
+    def _note(self, served: Served) -> None:
+        self.said.append(str(served))
 
     def close(self) -> None:
         self._server.should_exit = True
@@ -93,8 +116,10 @@ class RelayThread:
 
 
 @contextlib.contextmanager
-def running(folder: Path | str, limits: Limits | None = None, *, blobs: str | None = None) -> Iterator[RelayThread]:
-    relay = RelayThread(folder, limits, blobs)
+def running(
+    folder: Path | str, limits: Limits | None = None, *, blobs: str | None = None, **more: Any
+) -> Iterator[RelayThread]:
+    relay = RelayThread(folder, limits, blobs, **more)
     try:
         yield relay
     finally:

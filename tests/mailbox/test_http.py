@@ -105,7 +105,7 @@ def test_who_is_asked_to_come_later_is_told_when(status: str, told: str, least: 
             ask(box, KEY)
         assert caught.value.retry_after is not None
         assert least <= caught.value.retry_after <= most
-        assert len(server.requests) == 1
+        assert len(server.requests) == (1 if most else TRIES_MAX)  # a few seconds are waited for
 
 
 @pytest.mark.parametrize("told", ["soon", "-5", "nan", "1e999", "²", ""])

@@ -16,6 +16,7 @@ from syncmem.seal.keys import public_key
 from syncmem.wire.mailbox import (
     COUNTER_MAX,
     LISTED_MAX,
+    POSITION_MAX,
     PUTS_MAX,
     STREAMS_MAX,
     Answer,
@@ -24,8 +25,10 @@ from syncmem.wire.mailbox import (
     Exchange,
     Listed,
     Outcome,
+    Position,
     Put,
     PutResult,
+    Watch,
     digest,
 )
 from syncmem.wire.messages import (
@@ -36,11 +39,15 @@ from syncmem.wire.messages import (
     dropped_bytes,
     exchange_bytes,
     get_bytes,
+    moved_bytes,
     read_answer,
     read_drop,
     read_dropped,
     read_exchange,
     read_get,
+    read_moved,
+    read_watch,
+    watch_bytes,
 )
 
 SEED = b"s" * 32
@@ -75,6 +82,7 @@ def listed(draw: st.DrawFn) -> Listed:
 
 
 ANSWERS = st.builds(Answer, sized(16), RESULTS, BY_STREAM, st.lists(listed(), max_size=4), st.booleans())
+POSITIONS = st.none() | st.builds(Position, sized(16), st.integers(0, POSITION_MAX))
 DROPPED = st.lists(st.booleans(), max_size=9)
 
 Write, Read = Callable[[Any], bytes], Callable[[bytes], Any]
@@ -82,10 +90,12 @@ REQUESTS: tuple[tuple[st.SearchStrategy[Any], Write, Read], ...] = (
     (EXCHANGES, lambda value: exchange_bytes(value, SEED), read_exchange),
     (GETS, lambda value: get_bytes(*value, SEED), read_get),
     (DROPS, lambda value: drop_bytes(value, SEED), read_drop),
+    (st.builds(Watch, st.just(KEY), POSITIONS), lambda value: watch_bytes(value, SEED), read_watch),
 )
 ANSWERED: tuple[tuple[st.SearchStrategy[Any], Write, Read], ...] = (
     (ANSWERS, answer_bytes, read_answer),
     (DROPPED, dropped_bytes, read_dropped),
+    (POSITIONS, moved_bytes, read_moved),
 )
 
 

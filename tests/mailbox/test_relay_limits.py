@@ -30,5 +30,5 @@ def test_every_limit_stands_in_the_protocol_with_its_usual_value() -> None:
 def test_every_option_in_the_table_is_one_of_the_command() -> None:
     options = [option for _, _, option in ROW.findall(PROTOCOL.read_text(encoding="utf-8")) if option]
     shown = CliRunner().invoke(cli, ["relay", "--help"]).output
-    assert len(options) == 3
+    assert len(options) == 4
     assert all(option in shown for option in options)

@@ -47,6 +47,7 @@ class _Lying:
 
     def __init__(self, address: str, liar: Liar) -> None:
         self.address = address
+        self.push = None
         self._liar = liar
 
     @property

@@ -61,6 +61,7 @@ class _Troubled:
 
     def __init__(self, inner: InMemoryMailbox, trouble: Trouble) -> None:
         self.address = inner.address
+        self.push = None
         self._inner = inner
         self._trouble = trouble
 

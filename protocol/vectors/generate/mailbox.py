@@ -51,7 +51,7 @@ def asked(kind: str, called: str, says: str, data: bytes, outcome: str, **answer
 
 
 def vectors() -> Iterator[Vector]:
-    for made in (exchanges, bad_exchanges, answers, gets, drops, names):
+    for made in (exchanges, bad_exchanges, answers, gets, drops, watches, names):
         yield from made()
 
 
@@ -208,6 +208,34 @@ def dropping(called: str, says: str, reason: str, signers: Sequence[int], regist
     return Vector(
         "mailbox", f"drop-{called}", says, ask, {"outcome": outcome, **(told if outcome == "accepted" else {})}
     )
+
+
+def watches() -> Iterator[Vector]:
+    def watch(since: Any, seed: bytes = WRITE_SEED) -> bytes:
+        return signed(message([1, KEY, since]), seed)
+
+    told: dict[str, Any] = {"mailbox": BOX.hex(), "since": f"{EPOCH.hex()}-7"}
+    yield asked(
+        "watch", "since", "Who watches says where it saw the mailbox: its epoch, the sum of its streams' ends.",
+        watch([EPOCH, 7]), "accepted", **told,
+    )  # fmt: skip
+    yield asked("watch", "first", "Who never saw it says nil.", watch(None), "accepted", **{**told, "since": None})
+    for called, says, since in (
+        ("epoch-short", "A mailbox's epoch has 16 bytes.", [EPOCH[:15], 7]),
+        ("negative", "No sum of ends is negative.", [EPOCH, -1]),
+        ("no-pair", "A position is a pair.", [EPOCH]),
+        ("beyond", "4,096 streams of 10^12 - 1 blobs each are the most.", [EPOCH, 4096 * (10**12 - 1) + 1]),
+    ):
+        yield asked("watch", called, says, watch(since), "not-canonical")
+    stranger = watch(None, secret("a stranger"))
+    yield asked("watch", "signature-of-other", "Who may not write is told nothing.", stranger, "unreadable")
+    at = {"position": f"{EPOCH.hex()}-{4096 * (10**12 - 1)}"}
+    yield asked(
+        "moved", "position", "The answer says where the mailbox is, and nothing of what is there.",
+        message([1, [EPOCH, 4096 * (10**12 - 1)]]), "accepted", **at,
+    )  # fmt: skip
+    yield asked("moved", "nowhere", "There is no such mailbox yet.", message([1, None]), "accepted", position=None)
+    yield asked("moved", "followed", "Nothing follows.", message([1, None]) + b"x", "not-canonical")
 
 
 def names() -> Iterator[Vector]:
