@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
+from syncmem.codec import pack
 from syncmem.model.event import Ref, Statement, readable
 from syncmem.model.record import CLAIM_ROLES, ends
 from syncmem.model.subjects import MENTIONS
-from syncmem.model.value import encode, key
+from syncmem.model.value import key
 from syncmem.replica.replica import Replica
 from syncmem.results import Decision, Receipt
 
@@ -20,13 +22,13 @@ _PRECISION = ("start_precision", "zone")
 _SAID = ("episode", "span", "reason", MENTIONS)
 
 
-def ends_of(replica: Replica, claim: int, value: object) -> list[Statement]:
-    """The ends that hit a claim, and that would not hit the same claim with another ``value``."""
+def ends_of(replica: Replica, claim: int, value: Any) -> list[Statement]:
+    """The ends that hit a claim, and that would not hit the same claim with another (stored) ``value``."""
     found = replica.fold.record_at(claim)
     assert found is not None
     slot, record = found
     equality = replica.catalog.predicate(slot.scope, slot.predicate).equality
-    same = key(encode(value), equality) == record.key
+    same = key(pack(value), equality) == record.key
     result = []
     for end in replica.fold.pages.records(slot.id, equality):
         acts = end.role not in CLAIM_ROLES and end.live and end.trust >= record.trust

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @scope_option
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="The N most valuable ones.")
 def questions(session: Session, **options: Any) -> None:
-    """What to ask the user: contested slots, sensitive values, guesses, names in doubt.
+    """What to ask the user: what is contested, sensitive, guessed or unclear.
 
     'syncmem answer' takes the answer, by the id in front of a question.
     """

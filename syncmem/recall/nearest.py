@@ -4,7 +4,7 @@ Rules: the vectors in the file are the truth.  The quick first pass is a cache i
 them when it is first needed and never written: a copied file needs no care, and an erasure leaves no trace in it.
 Comparing is done by sqlite-vec where it can be loaded, else by numpy, else in plain Python; the first pass by numpy
 where it is installed, else by sqlite-vec, which takes time for each that it is asked for, so for fewer; else all are
-compared.  The answers are the same.
+compared.  Where all are compared the answers are the same; a first pass leaves out some that are hardly alike.
 """
 
 from __future__ import annotations

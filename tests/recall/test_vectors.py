@@ -89,8 +89,11 @@ def test_vectors_go_with_what_they_stand_for_and_another_model_has_its_own(tmp_p
         assert vector not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("limit", [20_000, 10], ids=["all compared", "one bit first"])
-def test_the_nearest_are_the_same_whatever_computes_them(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("limit", "same"), [(20_000, 20), (10, 8)], ids=["all compared", "one bit first"])
+def test_the_nearest_are_the_same_whatever_computes_them(
+    limit: int, same: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where one-bit vectors choose first, and sqlite-vec is asked for few of them, not all of the nearest are among them."""
     monkeypatch.setattr(nearest, "EXACT_MAX", limit)
     with filled(300, embedder="hashing") as memory:
         memory.index()
@@ -104,7 +107,8 @@ def test_the_nearest_are_the_same_whatever_computes_them(limit: int, monkeypatch
         for question in ("chess and sailing", "person 17", "hobby of person 9: violin"):
             asked = packed(Hashing().embed_query(question), 256)
             found = [list(way.to(asked).nearest(Axes(0), ""))[:20] for way in ways]
-            assert found[0] == found[1] == found[2] and len(found[0]) == 20
+            assert len(found[0]) == 20 and all(len({*found[2]} & {*each}) >= same for each in found)
+            assert same < 20 or found[0] == found[1] == found[2]
         slots = memory._replica.db.execute("SELECT slot, digest FROM documents LIMIT 9").fetchall()
         likenesses = [way.to(asked).of(slots) for way in ways]
         assert all(one == pytest.approx(likenesses[0], abs=1e-5) for one in likenesses) and len(likenesses[0]) == 9
