@@ -24,7 +24,7 @@ from syncmem.environment import Environment
 from syncmem.errors import InvalidInput
 from syncmem.exporting.verbs import Exporting
 from syncmem.forgetting import Forgetting
-from syncmem.judging.verbs import Judging
+from syncmem.importers.verbs import Importing
 from syncmem.meeting import Meeting, Offer, Progress
 from syncmem.naming import Naming
 from syncmem.observing import Observing
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from syncmem.standing import SyncReport
 
 
-class Memory(Withdrawing, Judging, Recalling, Naming, Exporting, Forgetting, Meeting, Observing, Syncing):
+class Memory(Withdrawing, Importing, Recalling, Naming, Exporting, Forgetting, Meeting, Observing, Syncing):
     """A replica of an assistant's memory in one SQLite file.
 
     Args:

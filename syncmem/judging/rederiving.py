@@ -103,7 +103,7 @@ def derive(memory: Judging, episode: str, by: Extraction) -> Derivation:
     matches = [by.matcher(candidate, defined) for candidate in candidates]
     with memory.transaction():
         memory.episode(episode)  # it may have been erased meanwhile: then nothing is drawn from it
-        batch = _free(memory, f"{DERIVED}{by.name}/{by.version}/{episode}")
+        batch = free(memory, f"{DERIVED}{by.name}/{by.version}/{episode}")
         withdrawn = tuple(old.name for old in _standing(memory, by.name, episode))
         for old in withdrawn:
             memory.retract(batch=old, scope=info.scope, trust="user", reason=f"derived anew by version {by.version}")
@@ -169,17 +169,12 @@ def _standing(memory: Judging, extractor: str, episode: str | None = None) -> li
             batch = read_batch(name)
             if batch is None or batch.extractor != extractor or episode not in (None, batch.episode):
                 continue
-            if references.members((scope, name)) and not _is_withdrawn(memory, scope, name):
+            if references.members((scope, name)) and not memory._replica.fold.is_withdrawn((scope, name)):
                 found.append(batch)
     return found
 
 
-def _is_withdrawn(memory: Judging, scope: str, name: str) -> bool:
-    fold = memory._replica.fold
-    return any(fold.liveness.acts(position) for position in fold.references.withdrawals((scope, name)))
-
-
-def _free(memory: Judging, name: str) -> str:
+def free(memory: Judging, name: str) -> str:
     """A name of which nothing was withdrawn: what joins a withdrawn batch would be withdrawn with it."""
     number, free = 1, name
     while memory._replica.db.execute(

@@ -1,0 +1,155 @@
+"""The verbs of importing that a Memory has: import_archive, imports; and what else a withdrawn import takes along."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from syncmem import statements
+from syncmem.ending_as_well import as_one
+from syncmem.errors import FileError, InvalidInput
+from syncmem.judging.verbs import Judging
+from syncmem.model.instant import find_zone
+from syncmem.replica.catalog import VAULT
+from syncmem.results import Decision, Receipt
+from syncmem.statements import Words
+
+if TYPE_CHECKING:
+    from syncmem.importers.records import Importer
+    from syncmem.importers.reports import ImportedBatch, ImportReport
+    from syncmem.judging.extracting import Extractor
+
+
+class Importing(Judging):
+    """import_archive, imports."""
+
+    def import_archive(
+        self,
+        path: str | os.PathLike[str],
+        kind: str | Importer,
+        *,
+        user: str = "user",
+        name: str = "",
+        mapping: Mapping[str, Any] | str | os.PathLike[str] | None = None,
+        scope: str = VAULT,
+        trust: int | str | None = None,
+        zone: str | tzinfo | None = None,
+        extractor: Extractor | None = None,
+        version: object = 1,
+        dry_run: bool = False,
+        force: bool = False,
+        include_erased: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> ImportReport:
+        """Take in what another program has, with its history: chats become episodes, facts become claims.
+
+        Each keeps the time that the archive gives it, and what nobody dated ranks below all that is dated.  What was
+        imported before does not come in again, whatever the zone or the device; if it is stopped, call it again.
+        All of it is one batch: ``retract(batch=report.batch)`` withdraws it, and what was extracted from it; then
+        the same archive may be imported anew.
+
+        Args:
+            path: a file, a zip file or a folder, as it was exported.
+            kind: "chatgpt", "claude", "mem0", "mcp", "graphiti", "basic-memory", "vcard", "jsonl", "csv", one that
+                another package adds, or an importer.
+            user: the entity that the owner of the archive is; ``name``: tells several accounts apart.
+            mapping: of a table ("jsonl", "csv") what its columns mean: a TOML file or its content.
+            trust: of facts; unsaid: as the kind has it ("integration" for cards, "inference" for what models wrote,
+                else "document").
+            extractor, version: read what the user said, as :meth:`extract` does.
+            dry_run: read all of it, and write nothing.
+            force: take in an archive that lacks more than a tenth of what came from there before.
+            include_erased: take in also what names an entity that was erased.
+            progress: is told how many records were read; first of looking through, then of writing.
+
+        Raises:
+            InvalidInput: the archive is broken, something else, or lacks much (see ``force``); nothing was written.
+        """
+        from syncmem.importers.archive import Archive
+        from syncmem.importers.kinds import importer
+        from syncmem.importers.running import Run, Wanted
+        from syncmem.judging.matching import by_names
+        from syncmem.judging.rederiving import extraction
+
+        reader = importer(kind) if isinstance(kind, str) else kind
+        if zone is not None:
+            find_zone(zone)
+        if mapping is None and reader.wants_mapping:
+            raise InvalidInput(f"what the columns of {reader.kind} mean is not known; pass mapping= (a TOML file)")
+        named = {} if mapping is None else mapping if isinstance(mapping, Mapping) else _read_mapping(mapping)
+        wanted = Wanted(
+            archive=Archive(_existing(path), statements.name("user", user), zone, named),
+            importer=reader,
+            scope=statements.name("scope", scope),
+            name=name,
+            trust=statements.trust_of(reader.trust if trust is None else trust),
+            force=force,
+            include_erased=include_erased,
+            extraction=None if extractor is None else extraction(extractor, version, None, by_names),
+            progress=progress or _ignore,
+        )
+        self._replica.check_committed()  # a portion is a transaction of its own
+        run = Run(self, wanted)
+        return run.look() if dry_run else run.write()
+
+    def imports(self) -> tuple[ImportedBatch, ...]:
+        """The batches that came out of archives."""
+        from syncmem.importers.reports import ImportedBatch
+
+        with self._looking():
+            return tuple(ImportedBatch(*each) for each in self._replica.fold.imports.batches())
+
+    def _withdraw(self, said: Words, scope: str | None) -> Receipt:
+        """Withdraw a batch, and with the episodes in it what extractors made of them."""
+        with self._lock, self._replica.transaction():
+            assert said.batch is not None
+            derived = self._derived_from(said.batch, scope)
+            receipt = super()._withdraw(said, scope)
+            others = [super(Importing, self)._withdraw(replace(said, batch=name), where) for where, name in derived]
+            if not others:
+                return receipt
+            together = as_one(receipt, others)
+            decision = Decision.UPDATE if together.opened else Decision.DELETE if together.closed else receipt.decision
+            return replace(together, decision=decision, why="Withdrawn, and with it what was extracted from it.")
+
+    def _derived_from(self, batch: str, scope: str | None) -> list[tuple[str, str]]:
+        """The batches (scope, name) of what was extracted from the episodes of a batch."""
+        from syncmem.judging.rederiving import read_batch
+
+        sql = (
+            "SELECT DISTINCT lower(hex(e.id)) FROM batches b JOIN members m ON m.batch = b.id "
+            "JOIN episodes e ON e.position >= m.position AND e.position < m.position + m.count "
+            "WHERE b.name = ?1 AND b.scope = ifnull(?2, b.scope)"
+        )
+        episodes = {row[0] for row in self._replica.db.execute(sql, (batch, scope)).fetchall()}
+        if not episodes:
+            return []
+        rows = self._replica.db.execute("SELECT scope, name FROM batches ORDER BY scope, name").fetchall()
+        read = [(where, found) for where, name in rows if (found := read_batch(name)) is not None]
+        standing = [(where, each.name) for where, each in read if each.episode in episodes]
+        return [each for each in standing if not self._replica.fold.is_withdrawn(each)]
+
+
+def _existing(path: str | os.PathLike[str]) -> Path:
+    found = Path(path)
+    if not found.exists():
+        raise FileError(f"{found} cannot be read (no such file); check the path")
+    return found
+
+
+def _read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileError(f"{os.fspath(path)} cannot be read ({error.strerror}); check the path") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"the mapping {os.fspath(path)} is no TOML ({error}); correct it") from error
+
+
+def _ignore(done: int) -> None:
+    """Nobody asked."""
