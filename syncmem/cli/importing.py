@@ -79,7 +79,7 @@ def report_text(report: ImportReport) -> str:
     if report.skipped:
         lines.append(f"Skipped: {report.skipped}.")
         lines += [f"  {escaped(problem)}" for problem in report.problems]
-    if report.refused is not None:
+    if report.refused is not None and report.dry_run:
         lines.append(f"Lacks {report.lacking} of what came from there before; --force is needed to import it.")
     return "\n".join(lines)
 

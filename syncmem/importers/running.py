@@ -19,7 +19,9 @@ from syncmem.importers.archive import Archive
 from syncmem.importers.looking import Looked, Marked, Said, chunks, look, marked
 from syncmem.importers.records import ASSISTANT, DOCUMENT, SPOKEN, USER, End, Fact, Importer, Skipped, Turn
 from syncmem.importers.reports import ImportReport
-from syncmem.judging.rederiving import Extraction, derive, free
+from syncmem.judging.extracting import Extractor
+from syncmem.judging.matching import by_names
+from syncmem.judging.rederiving import Extraction, derive, extraction, free
 from syncmem.material import measured
 from syncmem.model.event import Kind, Payload
 from syncmem.model.imported import IMPORTED, origin
@@ -35,6 +37,11 @@ if TYPE_CHECKING:
 BATCH: Final = "import/"  # how the batches of imports begin
 _ASIDE: Final = frozenset({"SET ASIDE", "REFUSED"})
 _UNSAID: Final[dict[str, Any]] = {"title": None, "conversation": None, "mentions": ()}
+
+
+def extraction_by(extractor: Extractor | None, version: object) -> Extraction | None:
+    """An extractor under its own name, whose candidates find their predicates by names."""
+    return None if extractor is None else extraction(extractor, version, None, by_names)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,13 @@ from syncmem.results import Decision, Receipt
 from syncmem.statements import Words
 
 if TYPE_CHECKING:
+    from syncmem.importers.archive import Archive
     from syncmem.importers.records import Importer
     from syncmem.importers.reports import ImportedBatch, ImportReport
     from syncmem.judging.extracting import Extractor
+
+AnyPath = str | os.PathLike[str]
+MappingFile = Mapping[str, Any] | str | os.PathLike[str] | None
 
 
 class Importing(Judging):
@@ -30,12 +34,12 @@ class Importing(Judging):
 
     def import_archive(
         self,
-        path: str | os.PathLike[str],
+        path: AnyPath,
         kind: str | Importer,
         *,
         user: str = "user",
         name: str = "",
-        mapping: Mapping[str, Any] | str | os.PathLike[str] | None = None,
+        mapping: MappingFile = None,
         scope: str = VAULT,
         trust: int | str | None = None,
         zone: str | tzinfo | None = None,
@@ -63,34 +67,26 @@ class Importing(Judging):
                 else "document").
             extractor, version: read what the user said, as :meth:`extract` does.
             dry_run: read all of it, and write nothing.
-            force: take in an archive that lacks more than a tenth of what came from there before.
-            include_erased: take in also what names an entity that was erased.
-            progress: is told how many records were read; first of looking through, then of writing.
+            force: also if it lacks more than a tenth of what came from there before.
+            include_erased: also what names an entity that was erased.
+            progress: is told how many records were read: first for looking through, then for writing.
 
         Raises:
             InvalidInput: the archive is broken, something else, or lacks much (see ``force``); nothing was written.
         """
-        from syncmem.importers.archive import Archive
         from syncmem.importers.kinds import importer
-        from syncmem.importers.running import Run, Wanted
-        from syncmem.judging.matching import by_names
-        from syncmem.judging.rederiving import extraction
+        from syncmem.importers.running import Run, Wanted, extraction_by
 
         reader = importer(kind) if isinstance(kind, str) else kind
-        if zone is not None:
-            find_zone(zone)
-        if mapping is None and reader.wants_mapping:
-            raise InvalidInput(f"what the columns of {reader.kind} mean is not known; pass mapping= (a TOML file)")
-        named = {} if mapping is None else mapping if isinstance(mapping, Mapping) else _read_mapping(mapping)
         wanted = Wanted(
-            archive=Archive(_existing(path), statements.name("user", user), zone, named),
+            archive=_archive(path, reader, user, zone, mapping),
             importer=reader,
             scope=statements.name("scope", scope),
             name=name,
             trust=statements.trust_of(reader.trust if trust is None else trust),
             force=force,
             include_erased=include_erased,
-            extraction=None if extractor is None else extraction(extractor, version, None, by_names),
+            extraction=extraction_by(extractor, version),
             progress=progress or _ignore,
         )
         self._replica.check_committed()  # a portion is a transaction of its own
@@ -98,7 +94,20 @@ class Importing(Judging):
         return run.look() if dry_run else run.write()
 
     def imports(self) -> tuple[ImportedBatch, ...]:
-        """The batches that came out of archives."""
+        """The batches that came out of archives.
+
+        >>> import json, pathlib, tempfile
+        >>> from syncmem import Memory
+        >>> with tempfile.TemporaryDirectory() as folder, Memory(":memory:") as memory:
+        ...     archive = pathlib.Path(folder, "memory.jsonl")
+        ...     line = {"type": "entity", "name": "ana", "entityType": "person", "observations": ["Speaks Greek"]}
+        ...     _ = archive.write_text(json.dumps(line))
+        ...     first, again = memory.import_archive(archive, "mcp"), memory.import_archive(archive, "mcp")
+        ...     memory.believe("ana", "observation").value, first.claims, again.claims, again.known
+        ...     [(each.batch == first.batch, each.events) for each in memory.imports()]
+        ('Speaks Greek', 2, 0, 2)
+        [(True, 2)]
+        """
         from syncmem.importers.reports import ImportedBatch
 
         with self._looking():
@@ -135,14 +144,21 @@ class Importing(Judging):
         return [each for each in standing if not self._replica.fold.is_withdrawn(each)]
 
 
-def _existing(path: str | os.PathLike[str]) -> Path:
+def _archive(path: AnyPath, reader: Importer, user: str, zone: str | tzinfo | None, mapping: MappingFile) -> Archive:
+    from syncmem.importers.archive import Archive
+
     found = Path(path)
     if not found.exists():
         raise FileError(f"{found} cannot be read (no such file); check the path")
-    return found
+    if zone is not None:
+        find_zone(zone)
+    if mapping is None and reader.wants_mapping:
+        raise InvalidInput(f"what the columns of {reader.kind} mean is not known; pass mapping= (a TOML file)")
+    named = {} if mapping is None else mapping if isinstance(mapping, Mapping) else _read_mapping(mapping)
+    return Archive(found, statements.name("user", user), zone, named)
 
 
-def _read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
+def _read_mapping(path: AnyPath) -> dict[str, Any]:
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
