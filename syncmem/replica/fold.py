@@ -29,7 +29,7 @@ from syncmem.model.event import (
     Withdraw,
     readable,
 )
-from syncmem.model.evidence import is_derived, passage_of
+from syncmem.model.evidence import TIERS, is_derived, passage_of
 from syncmem.model.imported import mark_of
 from syncmem.model.link import Link
 from syncmem.model.liveness import Liveness, denied
@@ -299,13 +299,24 @@ class Fold:
             item.updates[position] = Update(record.start, record.value, BY_REFERENCE, status)
 
     def is_withdrawn(self, batch: tuple[str, str]) -> bool:
-        """Whether a batch (scope, name) stands withdrawn."""
-        return any(map(self.liveness.acts, self.references.withdrawals(batch)))
+        """Whether a batch (scope, name) stands withdrawn, by somebody whose word counts as much as what is in it."""
+        return bool(self.references.withdrawals(batch)) and self._is_withdrawn(self.references.batch_number(batch))
 
     def _is_withdrawn(self, batch: int) -> bool:
-        """The same of a batch's number."""
         sql = "SELECT position FROM withdrawals WHERE batch = ?"
-        return any(self.liveness.acts(row[0]) for row in self._db.execute(sql, (batch,)).fetchall())
+        found = [row[0] for row in self._db.execute(sql, (batch,)).fetchall()]
+        acting = [actor for p in found if self.liveness.acts(p) and (actor := self.references.actor(p)) is not None]
+        return bool(acting) and max(actor.trust for actor in acting) >= self._trust_of(batch)
+
+    def _trust_of(self, batch: int) -> int:
+        """Of a batch that holds episodes the user's trust, because they are the user's; else that of its statements."""
+        episodes = "SELECT 1 FROM members m JOIN episodes e ON e.position >= m.position "
+        episodes += "AND e.position < m.position + m.count WHERE m.batch = ? LIMIT 1"
+        if self._db.execute(episodes, (batch,)).fetchone():
+            return TIERS[-1]
+        first = self._db.execute("SELECT min(position) FROM members WHERE batch = ?", (batch,)).fetchone()[0]
+        actor = None if first is None else self.references.actor(first)
+        return 0 if actor is None else actor.trust
 
     def is_denied(self, position: int) -> bool:
         """Whether the live denials of its slot deny a claim (see :class:`syncmem.model.liveness.Links`)."""

@@ -150,6 +150,41 @@ def test_who_was_erased_is_left_out_of_later_imports(memory: Memory, make: Make)
     assert line(memory, "ana", "LIKED") == [("Acme", None, "2023-01-01")]
 
 
+def test_what_less_trust_withdraws_stays(memory: Memory, make: Make) -> None:
+    """A model does not take away what the user said elsewhere, and it does not come in twice for that."""
+    for kind in ("chatgpt", "vcard"):
+        sample = make(kind)
+        batch = sample.into(memory).batch
+        beliefs, turns = memory.belief_digest(), len(memory.episodes())
+        low = memory.retract(batch=batch, trust="inference")
+        assert (len(memory.episodes()), sample.into(memory).known > 0) == (turns, True)
+        memory.undo(low.event)
+        assert memory.belief_digest() == beliefs
+
+
+def test_episodes_that_were_observed_in_a_batch_are_withdrawn_with_it(memory: Memory) -> None:
+    memory.define("home_city", cardinality="single")
+    turn = memory.observe("I live in Lisbon.", speaker="ana", at="2024-01-01", batch="run 7")
+    memory.extract(turn.episode, english, version=1)
+    gone = memory.retract(batch="run 7")
+    assert (memory.episodes(), current(memory, "ana", "home_city")) == ([], None)
+    assert memory.episode_text(turn.episode) == "I live in Lisbon."  # kept, for who asks for it by name
+    memory.undo(gone.event)
+    assert [each.id for each in memory.episodes()] == [turn.episode]
+
+
+def test_an_erasure_takes_the_marks_along_and_a_rebuild_finds_the_same(memory: Memory, make: Make) -> None:
+    make("chatgpt").into(memory, extractor=english)
+    make("csv").into(memory)
+    memory.erase("ana")
+    found = memory.imports(), memory.belief_digest(), [e.id for e in memory.episodes()]
+    assert [each.events for each in memory.imports()] == [4]  # the assistant's turns
+    count = "SELECT count(*) FROM imported"
+    assert memory._replica.db.execute(count).fetchone() == (4,)
+    memory.rebuild()
+    assert (memory.imports(), memory.belief_digest(), [e.id for e in memory.episodes()]) == found
+
+
 # -- the past and the present --------------------------------------------------------------------------
 
 
