@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -57,6 +58,8 @@ def import_from(session: Session, kind: str, file: str, extract: str | None, **o
         from syncmem.judging.english import english
 
         given["extractor"] = english
+    if options["dry_run"] and not Path(session.db).exists():
+        session.db = ":memory:"
     with session.memory(create=True) as memory, progress(session, "Reading", counted=True) as advance:
         report = memory.import_archive(file, kind, progress=advance, **given)
     session.show(report.to_dict(), lambda: report_text(report))

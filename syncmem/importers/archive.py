@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -80,7 +81,7 @@ class Archive:
         try:
             with zipfile.ZipFile(self.path) as zipped:
                 yield zipped
-        except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
             raise InvalidInput(f"{self.path} is no whole zip file ({error}); {_AGAIN}") from error
 
     # -- forms ----------------------------------------------------------------------------------------

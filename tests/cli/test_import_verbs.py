@@ -13,7 +13,9 @@ def test_a_chat_export_comes_in_once_and_is_withdrawn_by_its_batch(empty: Shell)
     dry = empty.text(*words, "--dry-run")
     batch = dry.splitlines()[1].split()[1].rstrip(".")
     assert dry == f"Would be imported: 8 turns; known already: 0.\nBatch {batch}.\n"
-    assert empty.text("episodes") == "nothing was observed\n" and empty.text("imports") == "nothing was imported\n"
+    assert not (empty.folder / "syncmem.db").exists()
+    empty.text("init")
+    assert empty.text(*words, "--dry-run") == dry and empty.text("imports") == "nothing was imported\n"
     assert empty.text(*words) == f"Imported: 8 turns; known already: 0.\nBatch {batch}.\n"
     assert empty.text(*words, "--zone", "Asia/Tokyo") == "Imported: nothing; known already: 8.\n"
     assert empty.text("imports") == f"{batch}  8 events\n"

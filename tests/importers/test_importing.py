@@ -239,9 +239,14 @@ def test_a_file_that_is_cut_off_is_refused_before_anything_is_written(
 def test_a_zip_file_that_is_cut_off_is_refused(memory: Memory, tmp_path: Path) -> None:
     import zipfile
 
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as zipped:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as zipped:
         zipped.writestr("conversations.json", json.dumps(archives.chatgpt()))
     whole = (tmp_path / "a.zip").read_bytes()
+    changed = bytearray(whole)
+    changed[len(whole) // 3] ^= 0xFF
+    (tmp_path / "a.zip").write_bytes(changed)
+    with pytest.raises(InvalidInput, match="no whole zip file|is broken"):
+        memory.import_archive(tmp_path / "a.zip", "chatgpt")
     (tmp_path / "a.zip").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(InvalidInput, match="no whole zip file"):
         memory.import_archive(tmp_path / "a.zip", "chatgpt")
