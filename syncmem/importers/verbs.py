@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import tzinfo
@@ -159,6 +158,8 @@ def _archive(path: AnyPath, reader: Importer, user: str, zone: str | tzinfo | No
 
 
 def _read_mapping(path: AnyPath) -> dict[str, Any]:
+    import tomllib
+
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
