@@ -70,6 +70,8 @@ from syncmem.watch import Subscription
 if TYPE_CHECKING:
     from syncmem.aio import AsyncMemory
     from syncmem.background import BackgroundSync
+    from syncmem.importers.records import Importer
+    from syncmem.importers.reports import ImportedBatch, ImportReport
     from syncmem.judging.candidate import Candidate
     from syncmem.judging.consolidating import Judgement
     from syncmem.judging.english import english
@@ -119,6 +121,9 @@ __all__ = [
     "Grade",
     "HistoryEntry",
     "Hit",
+    "ImportReport",
+    "ImportedBatch",
+    "Importer",
     "InvalidInput",
     "Invitation",
     "Judgement",
@@ -178,6 +183,8 @@ __all__ = [
 _LATE = {
     "AsyncMemory": "syncmem.aio",  # asyncio is slow to import
     "BackgroundSync": "syncmem.background",
+    "Importer": "syncmem.importers.records",
+    **dict.fromkeys(("ImportReport", "ImportedBatch"), "syncmem.importers.reports"),
     "Candidate": "syncmem.judging.candidate",  # and with it pydantic, as with what follows
     "Judgement": "syncmem.judging.consolidating",
     "english": "syncmem.judging.english",

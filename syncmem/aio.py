@@ -135,6 +135,8 @@ class AsyncMemory:
     erasures = _on_owner(Memory.erasures)
     extract = _on_owner(Memory.extract)
     reextract = _on_owner(Memory.reextract)
+    import_archive = _on_owner(Memory.import_archive)
+    imports = _on_owner(Memory.imports)
     observe = _on_owner(Memory.observe)
     episode = _on_owner(Memory.episode)
     episodes = _on_owner(Memory.episodes)

@@ -120,6 +120,7 @@ class ObserveLine(BaseModel):
     mentions: list[str] = []
     source: SourceFields | str | None = None
     scope: str = "vault"
+    batch: str | None = None
     zone: str | None = None
 
 

@@ -25,7 +25,7 @@ from syncmem.environment import Environment
 from syncmem.errors import InvalidInput
 from syncmem.exporting.verbs import Exporting
 from syncmem.forgetting import Forgetting
-from syncmem.judging.verbs import Judging
+from syncmem.importers.verbs import Importing
 from syncmem.meeting import Meeting, Offer, Progress
 from syncmem.naming import Naming
 from syncmem.observing import Observing
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from syncmem.standing import SyncReport
 
 
-class Memory(Withdrawing, Judging, Comparing, Recalling, Naming, Exporting, Forgetting, Meeting, Observing, Syncing):
+class Memory(Withdrawing, Importing, Judging, Comparing, Recalling, Naming, Exporting, Forgetting, Meeting, Observing, Syncing):
     """A replica of an assistant's memory in one SQLite file.
 
     Args:

@@ -17,6 +17,7 @@ from syncmem.joining import Joining
 from syncmem.material import Material, measured
 from syncmem.model.episode import EPISODE_ID_BYTES, KIND_BYTES_MAX, Episode, episode_id
 from syncmem.model.event import Kind, encode
+from syncmem.model.imported import BATCH, batch_of_episode, mark_of
 from syncmem.model.instant import BEGINNING, EARLIEST, FOREVER, dated, parse
 from syncmem.observed import EpisodeInfo, Observation
 from syncmem.replica.catalog import VAULT
@@ -49,6 +50,7 @@ class Observing(Joining):
         mentions: Iterable[str] = (),
         source: Source | str | None = None,
         scope: str = VAULT,
+        batch: str | None = None,
         zone: str | tzinfo | None = None,
     ) -> Observation:
         """Store what was said or written, as it was, for claims to point at.
@@ -69,6 +71,7 @@ class Observing(Joining):
             kind: "turn", "document" or a word of your own; ``conversation``: what turns belong to.
             media_type: unsaid: text/plain for text, else application/octet-stream. What is called text is UTF-8.
             source: whose word it is; unsaid: "document" for a document, else "user".
+            batch: a name under which all of an import can be withdrawn: then it is kept, and no longer listed.
             zone: the zone in which its dates are meant, where that is not the memory's.
 
         Raises:
@@ -77,10 +80,9 @@ class Observing(Joining):
         scope = statements.name("scope", scope)
         material = measured(content, media_type)
         given = {"speaker": speaker, "conversation": conversation, "title": title, "source": source, "kind": kind}
-        about = _mentions(mentions)
+        rest = {"batch": batch, "mentions": mentions, "zone": zone}
         with self._lock, self._replica.transaction():
-            moment = self._moment_of(kind, at, zone)
-            said = _payload(material, given, moment, about, zone)
+            said = episode_of(material, given | rest, self._moment_of(kind, at, zone))
             id = episode_id(scope, encode(said))
             known = self._episodes.find(id)
             if known is None:
@@ -126,7 +128,7 @@ class Observing(Joining):
         scope: str | None = None,
         zone: str | tzinfo | None = None,
     ) -> list[EpisodeInfo]:
-        """The episodes that are held, the earliest first.
+        """The episodes that are held, the earliest first; not those whose batch was withdrawn.
 
         Args:
             since, until: when they were said or written; both included.
@@ -140,7 +142,14 @@ class Observing(Joining):
                 until=FOREVER if until is None else self._through(until, zone),
                 conversation=None if conversation is None else statements.name("conversation", conversation),
             )
-            return [self._info(held) for held in found]
+            return [self._info(held) for held in found if self._stands(held)]
+
+    def _stands(self, held: Held) -> bool:
+        """Whether its batch, if it has one, is not withdrawn; of a turn that was imported twice only one stands."""
+        fold, batch, mark = self._replica.fold, batch_of_episode(held.said), mark_of(held.said)
+        if batch is not None and mark is not None:
+            return bool(fold.imports.known(mark) == held.position)
+        return batch is None or not fold.is_withdrawn((held.scope, batch))
 
     def _held(self, id: str) -> Held:
         try:
@@ -281,9 +290,8 @@ def _mentions(given: Iterable[str]) -> list[str] | None:
     return names or None
 
 
-def _payload(
-    material: Material, given: dict[str, Any], at: int, about: list[str] | None, zone: str | tzinfo | None
-) -> Episode:
+def episode_of(material: Material, given: dict[str, Any], at: int, **extra: object) -> Episode:
+    """The episode of what was measured; ``given`` are the arguments of :meth:`Observing.observe`, all of them."""
     kind = statements.text("kind", given["kind"], KIND_BYTES_MAX)
     if not kind.strip():
         raise InvalidInput("kind is empty; call it 'turn' or 'document', or by a word of your own")
@@ -291,6 +299,12 @@ def _payload(
     if source.episode is not None or source.span is not None:
         raise InvalidInput("an episode comes from no other episode; pass the kind and id of its source")
     speaker, conversation, title = given["speaker"], given["conversation"], given["title"]
+    batch, zone = given["batch"], given["zone"]
+    stated = {
+        "zone": None if zone is None else str(zone),
+        BATCH: None if batch is None else statements.name("batch", batch),
+        **extra,
+    }
     return Episode(
         kind=kind,
         speaker=None if speaker is None else statements.name("speaker", speaker),
@@ -298,12 +312,12 @@ def _payload(
         conversation=None if conversation is None else statements.name("conversation", conversation),
         title=(None if title is None else statements.text("title", title, TITLE_BYTES_MAX)) or None,
         media_type=statements.name("media type", material.media_type),
-        mentions=about,
+        mentions=_mentions(given["mentions"]),
         text=material.text,
         size=material.size,
         content=material.content,
         chunks=material.chunks,
         source_kind=source.kind,
         source_id=source.id,
-        extra=None if zone is None else {"zone": str(zone)},
+        extra={name: value for name, value in stated.items() if value is not None} or None,
     )

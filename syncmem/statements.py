@@ -17,6 +17,7 @@ from syncmem.errors import InvalidInput, NotCanonical
 from syncmem.model import instant
 from syncmem.model.event import TRUST_MAX, Form, Ref, Statement, Then
 from syncmem.model.evidence import CORROBORATED_BY, DERIVED_FROM
+from syncmem.model.imported import IMPORTED
 from syncmem.model.instant import Moment, parse, parse_duration
 from syncmem.model.predicate import Predicate
 from syncmem.model.subjects import MENTIONS
@@ -46,6 +47,7 @@ class Words:
     mentions: tuple[str, ...] = ()
     derived_from: tuple[Ref, ...] = ()
     corroborated_by: int | None = None
+    imported: bytes | None = None
 
     @property
     def extra(self) -> dict[str, Any]:
@@ -58,6 +60,7 @@ class Words:
             MENTIONS: [*self.mentions] or None,
             DERIVED_FROM: [list(ref) for ref in self.derived_from] or None,
             CORROBORATED_BY: self.corroborated_by,
+            IMPORTED: self.imported,
         }
         return {name: value for name, value in found.items() if value is not None}
 

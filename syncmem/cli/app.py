@@ -14,6 +14,7 @@ from syncmem.cli import (
     conformance,
     demo,
     episodes,
+    importing,
     mcp,
     names,
     read,
@@ -42,6 +43,7 @@ SECTIONS: Final[tuple[tuple[str, Sequence[click.Command]], ...]] = (
     ),
     ("Find", (recalled.recall, recalled.briefing, recalled.search, recalled.why_said, recalled.index)),
     ("What was said", (episodes.observe, episodes.episode, episodes.episodes, episodes.fetch)),
+    ("From elsewhere", (importing.import_from, importing.imports)),
     ("Ask the user", (asked.questions, asked.answer)),
     ("Several devices", (sync.invite, sync.join, sync.sync, sync.status, sync.devices)),
     ("Care of devices", (sync.rename, sync.grant, sync.revoke, sync.adopt, sync.recover)),
@@ -86,7 +88,7 @@ def cli(ctx: click.Context) -> None:
     """Memory for agents: what is believed, since when, why, and the same on every device.
 
     The memory is one file: ./syncmem.db, or what --db or SYNCMEM_DB name. Only init, import,
-    merge, join, recover, restore and demo create a file.
+    import-from, merge, join, recover, restore and demo create a file.
 
     \b
       syncmem demo                                  one story, three devices

@@ -20,7 +20,7 @@ from syncmem.judging.queue import Doubt, Entry
 from syncmem.judging.writing import write
 from syncmem.results import HistoryEntry, Receipt, Source
 
-DERIVED: Final = "extract/"  # how the batches of extractors begin
+DERIVED: Final = "extract/"  # how the batches of extractors begin: then the episode, the extractor and its version
 
 if TYPE_CHECKING:
     from syncmem.judging.verbs import Judging
@@ -139,7 +139,7 @@ def _from_same_passage(memory: Judging, candidate: Candidate, predicate: str) ->
     source = candidate.source
     if source.episode is None:
         return []
-    found = memory.history(candidate.entity, predicate, scope=candidate.scope)
+    found = memory._taken_from(source.episode, candidate.entity, predicate, candidate.scope)
     said = [entry for entry in found if entry.source == source and entry.trust > DOUBT_TRUST]
     return [entry for entry in said if not _is_derived_anew(entry, candidate)]
 
@@ -152,7 +152,7 @@ def _is_derived_anew(entry: HistoryEntry, candidate: Candidate) -> bool:
 
 def _extractor_of(batch: str | None) -> str | None:
     """Of a batch that was derived from an episode, the name of the extractor."""
-    return batch.split("/")[1] if batch is not None and batch.startswith(DERIVED) else None
+    return batch.split("/")[2] if batch is not None and batch.startswith(DERIVED) else None
 
 
 def _events(judged: Judgement) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from syncmem.statements import UNDATED
 if TYPE_CHECKING:
     from syncmem.judging.verbs import Judging
 
-_BATCH: Final = re.compile(rf"{DERIVED}([\w.+-]{{1,64}})/([\w.+-]{{1,64}})/([0-9a-f]{{32}})(?:/(\d+))?")
+_BATCH: Final = re.compile(rf"{DERIVED}([0-9a-f]{{32}})/([\w.+-]{{1,64}})/([\w.+-]{{1,64}})(?:/(\d+))?")
 _NAME: Final = re.compile(r"[\w.+-]{1,64}")
 
 
@@ -68,7 +68,7 @@ class Batch(NamedTuple):
 def read_batch(name: str | None) -> Batch | None:
     """What a batch's name says, if it is one of a derivation."""
     found = _BATCH.fullmatch(name or "")
-    return None if found is None else Batch(found[0], found[1], found[2], found[3])
+    return None if found is None else Batch(found[0], found[2], found[3], found[1])
 
 
 class Extraction(NamedTuple):
@@ -103,7 +103,7 @@ def derive(memory: Judging, episode: str, by: Extraction) -> Derivation:
     matches = [by.matcher(candidate, defined) for candidate in candidates]
     with memory.transaction():
         memory.episode(episode)  # it may have been erased meanwhile: then nothing is drawn from it
-        batch = _free(memory, f"{DERIVED}{by.name}/{by.version}/{episode}")
+        batch = free(memory, f"{DERIVED}{episode}/{by.name}/{by.version}")
         withdrawn = tuple(old.name for old in _standing(memory, by.name, episode))
         for old in withdrawn:
             memory.retract(batch=old, scope=info.scope, trust="user", reason=f"derived anew by version {by.version}")
@@ -164,22 +164,18 @@ def _standing(memory: Judging, extractor: str, episode: str | None = None) -> li
     found = []
     with memory._looking():
         references = memory._replica.fold.references
-        rows = memory._replica.db.execute("SELECT scope, name FROM batches ORDER BY name").fetchall()
-        for scope, name in rows:
+        first = f"{DERIVED}{episode or ''}"
+        sql = "SELECT scope, name FROM batches WHERE name > ? AND name < ? ORDER BY name"
+        for scope, name in memory._replica.db.execute(sql, (first, first + "~")).fetchall():
             batch = read_batch(name)
             if batch is None or batch.extractor != extractor or episode not in (None, batch.episode):
                 continue
-            if references.members((scope, name)) and not _is_withdrawn(memory, scope, name):
+            if references.members((scope, name)) and not memory._replica.fold.is_withdrawn((scope, name)):
                 found.append(batch)
     return found
 
 
-def _is_withdrawn(memory: Judging, scope: str, name: str) -> bool:
-    fold = memory._replica.fold
-    return any(fold.liveness.acts(position) for position in fold.references.withdrawals((scope, name)))
-
-
-def _free(memory: Judging, name: str) -> str:
+def free(memory: Judging, name: str) -> str:
     """A name of which nothing was withdrawn: what joins a withdrawn batch would be withdrawn with it."""
     number, free = 1, name
     while memory._replica.db.execute(

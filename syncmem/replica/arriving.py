@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from syncmem.model.episode import Episode
 from syncmem.model.event import Define, Erased, Event, Payload, Retract, Statement, readable
+from syncmem.model.imported import batch_of_episode
 from syncmem.model.link import Link
 
 
@@ -35,6 +37,8 @@ def read(arrivals: Sequence[Arrival]) -> Iterator[Read]:
 
 def batch_of(payload: Payload) -> str | None:
     """The batch that an event belongs to (a withdrawal only names one)."""
+    if isinstance(payload, Episode):
+        return batch_of_episode(payload)
     return payload.batch if isinstance(payload, (Statement, Retract, Define, Link)) else None
 
 

@@ -16,10 +16,11 @@ from itertools import groupby
 from syncmem.model.episode import Episode
 from syncmem.model.event import Event, Kind, Statement, readable
 from syncmem.model.evidence import passage_of
+from syncmem.model.imported import mark_of
 from syncmem.model.link import Link
 from syncmem.model.subjects import mentioned, subject_name
 from syncmem.replica.aliases import Aliases, Name
-from syncmem.replica.arriving import Arrival
+from syncmem.replica.arriving import Arrival, batch_of
 from syncmem.replica.catalog import VAULT, Catalog, Slot
 from syncmem.replica.clocks import Clocks
 from syncmem.replica.connection import Database
@@ -175,12 +176,14 @@ class Erasing:
         """Remove what one event left in the derived tables, its slot apart."""
         event, scope = self._logs.event(position), self._logs.key_of(position).scope
         said = readable(event)
-        if isinstance(said, Episode) and isinstance(event, Event):
+        assert isinstance(event, Event) and isinstance(said, Statement | Link | Episode)
+        if (batch := batch_of(said)) is not None:
+            self._fold.references.leave_batch((scope, batch), position)
+        if (mark := mark_of(said)) is not None:
+            self._fold.imports.remove(position, mark)
+        if isinstance(said, Episode):
             self._fold.episodes.remove(position, event, said)
             return
-        assert isinstance(event, Event) and isinstance(said, Statement | Link)
-        if said.batch is not None:
-            self._fold.references.leave_batch((scope, said.batch), position)
         if isinstance(said, Link):
             self._aliases.drop(position)
             return

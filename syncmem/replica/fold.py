@@ -29,7 +29,8 @@ from syncmem.model.event import (
     Withdraw,
     readable,
 )
-from syncmem.model.evidence import is_derived, passage_of
+from syncmem.model.evidence import TIERS, is_derived, passage_of
+from syncmem.model.imported import mark_of
 from syncmem.model.link import Link
 from syncmem.model.liveness import Liveness, denied
 from syncmem.model.predicate import stored
@@ -43,6 +44,7 @@ from syncmem.replica.clocks import Clocks
 from syncmem.replica.connection import Database
 from syncmem.replica.cuts import Cuts
 from syncmem.replica.episodes import Episodes
+from syncmem.replica.imports import Imports
 from syncmem.replica.logs import Logs
 from syncmem.replica.moves import Moves
 from syncmem.replica.pages import Pages, Update
@@ -75,6 +77,7 @@ class Fold:
         self._touched: set[Name] = set()  # names about which links say something else now
         self.liveness = Liveness(self.references)
         self.episodes = Episodes(database, logs, cuts)
+        self.imports = Imports(database, logs, cuts, self._is_withdrawn)
         self._records: dict[int, tuple[Slot, Record]] = {}  # those of the latest arrivals
         self._sources_used: Counter[tuple[str | None, str | None]] = Counter()
 
@@ -146,15 +149,17 @@ class Fold:
         for first, count in [] if new else stretches(arrived):
             recheck += sorted(self.references.named_within(first, count))
         for position, event, payload in seen:
+            scope = self._logs.key_of(position).scope
+            batch = batch_of(payload)
+            if batch is not None:
+                batches.setdefault((scope, batch), []).append(position)
+                if (mark := mark_of(payload)) is not None:
+                    self.imports.add(position, mark, self.references.batch_number((scope, batch)))
             if isinstance(payload, Episode):  # nothing is believed because of it
                 self.episodes.add(position, event, payload)
                 continue
             if self._cuts.excludes(position):
                 recheck.append(position)
-            scope = self._logs.key_of(position).scope
-            batch = batch_of(payload)
-            if batch is not None:
-                batches.setdefault((scope, batch), []).append(position)
             if isinstance(payload, Statement):
                 recheck += self._twins_of_new(position, event, payload, scope) if payload.extra else []
                 if payload.refs is None and not is_derived(event.kind, payload):
@@ -240,7 +245,7 @@ class Fold:
                 waiting += self.references.resting_on(position)
                 if event.kind != Kind.END:
                     waiting += self._retracted_by(payload.refs or ())
-            elif payload is not None:
+            elif payload is not None and not isinstance(payload, Episode):
                 waiting += self._decide(position, payload, self._logs.key_of(position).scope, work)
         self._regroup(n, work)
         with self.liveness.grounds.remembering():
@@ -292,6 +297,26 @@ class Fold:
             item.denials_changed = True
         else:
             item.updates[position] = Update(record.start, record.value, BY_REFERENCE, status)
+
+    def is_withdrawn(self, batch: tuple[str, str]) -> bool:
+        """Whether a batch (scope, name) stands withdrawn, by somebody whose word counts as much as what is in it."""
+        return bool(self.references.withdrawals(batch)) and self._is_withdrawn(self.references.batch_number(batch))
+
+    def _is_withdrawn(self, batch: int) -> bool:
+        sql = "SELECT position FROM withdrawals WHERE batch = ?"
+        found = [row[0] for row in self._db.execute(sql, (batch,)).fetchall()]
+        acting = [actor for p in found if self.liveness.acts(p) and (actor := self.references.actor(p)) is not None]
+        return bool(acting) and max(actor.trust for actor in acting) >= self._trust_of(batch)
+
+    def _trust_of(self, batch: int) -> int:
+        """Of a batch that holds episodes the user's trust, because they are the user's; else that of its statements."""
+        episodes = "SELECT 1 FROM members m JOIN episodes e ON e.position >= m.position "
+        episodes += "AND e.position < m.position + m.count WHERE m.batch = ? LIMIT 1"
+        if self._db.execute(episodes, (batch,)).fetchone():
+            return TIERS[-1]
+        first = self._db.execute("SELECT min(position) FROM members WHERE batch = ?", (batch,)).fetchone()[0]
+        actor = None if first is None else self.references.actor(first)
+        return 0 if actor is None else actor.trust
 
     def is_denied(self, position: int) -> bool:
         """Whether the live denials of its slot deny a claim (see :class:`syncmem.model.liveness.Links`)."""

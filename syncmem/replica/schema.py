@@ -31,6 +31,7 @@ can be dropped and folded again.  Times are microseconds since 1970 UTC; ``-2**6
 ``episodes``       what was said or written, when and by whom; ``chunks``: the content of the larger ones, as far as
                    it is here; ``contents``: every larger one that ever was here; ``placed``: which mailboxes hold its
                    content, ``asked``: what others do not find there; ``lacked``: what is not found here
+``imported``       of every event that came out of an archive which record of which archive it was, and its batch
 ``candidates``     what was heard and is not judged yet, or is judged and in doubt; of this device alone
 ``chores``         what is still to be done to the file: traces to be scrubbed
 ``documents``      what recall finds: each (slot, value) that is or was believed, with its terms; ``shelves``: the slots
@@ -144,6 +145,8 @@ CREATE TABLE episodes (
     conversation TEXT, event BLOB NOT NULL);
 CREATE INDEX episodes_id ON episodes (id);
 CREATE INDEX episodes_at ON episodes (at);
+CREATE TABLE imported (
+    mark BLOB, position INTEGER, batch INTEGER NOT NULL, PRIMARY KEY (mark, position)) WITHOUT ROWID;
 CREATE TABLE chunks (
     no INTEGER PRIMARY KEY, episode BLOB NOT NULL, number INTEGER NOT NULL, body BLOB NOT NULL,
     UNIQUE (episode, number));
@@ -220,7 +223,7 @@ CREATE TABLE reports (
 DERIVED_TABLES: Final = (
     *("slots", "pages", "beliefs", "denials", "links", "passages", "batches", "members", "withdrawals", "definitions"),
     *("predicates", "clock_notes", "sources", "slot_digests", "belief_digests", "entity_links", "aliases"),
-    *("erasures", "sightings", "mentions", "episodes"),
+    *("erasures", "sightings", "mentions", "episodes", "imported"),
 )
 
 

@@ -238,6 +238,11 @@ class Telling:
         quote = self.quote(source.episode, source.span)
         return {**said, "trust": getattr(payload, "trust", 0), "source": source, "quote": quote}
 
+    def episode_of(self, position: int) -> object:
+        """The episode that an event was taken from, as it names it."""
+        extra = getattr(readable(self._replica.logs.event(position)), "extra", None) or {}
+        return extra.get("episode")
+
     def quote(self, episode: object, span: tuple[Any, Any] | None) -> str | None:
         """The words of a passage, as far as they are here: nothing is fetched for it."""
         try:

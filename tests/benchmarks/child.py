@@ -1,9 +1,9 @@
 """What runs in a process of its own: ``python -m tests.benchmarks.child VERB ...`` prints one JSON object.
 
-``open PATH ENTITY PREDICATE`` and ``open-bare ...`` time an opening and a first read; ``import PATH BUNDLE``
-measures the peak memory of an import; ``sync PATH ADDRESS``, ``merge PATH OTHER`` and ``join PATH CODE``
-measure what the words say (``join`` with the sync that follows).  Nothing of the library is imported before
-the clock runs.
+``open PATH ENTITY PREDICATE`` and ``open-bare ...`` time an opening and a first read; ``import PATH BUNDLE`` and
+``import-from PATH ARCHIVE KIND`` measure the peak memory of an import; ``sync PATH ADDRESS``, ``merge PATH OTHER`` and
+``join PATH CODE`` measure what the words say (``join`` with the sync that follows).  Nothing of the library is imported
+before the clock runs.
 """
 
 from __future__ import annotations
@@ -109,10 +109,20 @@ def _seconds(action: Callable[[], object]) -> float:
     return time.perf_counter() - begin
 
 
+def importing_from(path: str, archive: str, kind: str) -> dict[str, Any]:
+    from syncmem import Memory
+
+    with Memory(path) as memory:
+        opened = peak_bytes()
+        seconds = _seconds(lambda: memory.import_archive(archive, kind))
+        return {"opened": opened, "peak": peak_bytes(), "seconds": seconds}
+
+
 VERBS: dict[str, Callable[..., dict[str, Any]]] = {
     "open": opening,
     "open-bare": opening_bare,
     "import": importing,
+    "import-from": importing_from,
     "sync": syncing,
     "merge": merging,
     "join": joining,

@@ -9,6 +9,7 @@ from types import ModuleType
 
 from tests.benchmarks import (
     affirming,
+    archives,
     at_rest,
     care,
     hostile,
@@ -45,6 +46,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "sizes": sizes,
     "opening": opening,
     "memory": memory_use,
+    "archives": archives,
     "at-rest": at_rest,
     "seal": sealing,
     "wire": wire_bytes,

@@ -50,7 +50,7 @@ def said(memory: Memory, predicate: str) -> list[HistoryEntry]:
 def test_what_is_derived_is_one_batch_and_quotes_its_passage(memory: Memory) -> None:
     turn = memory.observe("I live in Lisbon. I speak Greek.", **SPOKEN)
     derived = memory.extract(turn.episode, english, version=1)
-    assert derived.batch == f"extract/english/1/{turn.episode}"
+    assert derived.batch == f"extract/{turn.episode}/english/1"
     assert [(judged.predicate, judged.outcome) for judged in derived.judged] == [
         ("home_city", "ADD"),
         ("language", "ADD"),
