@@ -78,6 +78,28 @@ def test_a_blob_that_took_the_place_of_another_is_read_when_it_is_listed(tmp_pat
     group.assert_in_sync()
 
 
+def test_a_branch_is_moved_with_what_was_erased_in_it_and_sent_once(tmp_path: Path) -> None:
+    """Nobody holds a payload for it, so a blob without that holds the log whole: the sync comes to an end."""
+    server = InMemoryServer()
+    group = Group(tmp_path, "memory:", server.mailbox)
+    group.found()
+    group.pair("phone")
+    group.settle()
+    disk = copied(group, "phone")
+    write(group.devices["phone"], "a1")
+    group.settle()
+    phone = gone_back(group, "phone", disk)
+    phone.remember("secret", "diary", "b0")
+    write(phone, "b1")
+    phone.erase("secret")
+    for _ in range(4):
+        sent = [box.sent for report in group.sync("phone", "laptop") for box in report.mailboxes]
+        assert sum(sent) < 20
+    assert diaries(group) == [["a1", "b1"]] * 2
+    group.settle()
+    group.assert_in_sync()
+
+
 def test_a_stream_that_another_life_writes_too_is_left_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What waits there is refused for ever, so that a session which put more behind it would not come to an end."""
     server = InMemoryServer()
