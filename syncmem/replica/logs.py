@@ -10,7 +10,7 @@ tombstone.  A frame that brings the payload again may fill it, if nothing forbid
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from syncmem import labels
@@ -183,7 +183,6 @@ class Logs:
                 continue
             kept.append(event if value is None or isinstance(event, Erased) else erased_form(log, seq, event, value))
             cover = salt.forget(cover, leaf)
-            self._note_erased(log.position(seq))
         self._keep_cover(log.no, first, cover)
         self._store(log, first, kept, tx, head, frame.signature)
         return [(log.position(seq), event) for seq, event in enumerate(kept, first)]
@@ -247,14 +246,15 @@ class Logs:
             self._cache[start] = erased
             cover = self.cover(position >> LOG_SHIFT, seq) or {}
             self._keep_cover(position >> LOG_SHIFT, seq, salt.forget(cover, seq % salt.BLOCK_EVENTS))
-            self._note_erased(position)
+            self._note_erased([position])
 
-    def _note_erased(self, position: int) -> None:  # what holds its payload elsewhere is to be cleaned
-        self._db.execute("INSERT OR IGNORE INTO erased (position) VALUES (?)", (position,))
+    def _note_erased(self, positions: Iterable[int]) -> None:  # what holds their payloads elsewhere is to be cleaned
+        self._db.executemany("INSERT OR IGNORE INTO erased (position) VALUES (?)", [(each,) for each in positions])
 
     def _store(self, log: Log, first: int, events: Sequence[Stored], tx: int, head: bytes, signature: bytes) -> None:
         position = log.position(first)
         self._db.execute("INSERT INTO runs VALUES (?, ?, ?, ?)", (position, len(events), tx, body_of(events)))
+        self._note_erased(place for place, event in enumerate(events, position) if isinstance(event, Erased))
         size = sum(map(payload_bytes, events))
         if log.seq and (first % salt.BLOCK_EVENTS == 0 or log.open_bytes + size > FRAME_PAYLOAD_MAX):
             self._db.execute("INSERT INTO signatures VALUES (?, ?, ?)", (log.no, log.seq, log.signature))

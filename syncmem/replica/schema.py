@@ -42,8 +42,9 @@ can be dropped and folded again.  Times are microseconds since 1970 UTC; ``-2**6
 ``statements``     the roster: who belongs to the vault
 ``cuts``           where the logs of removed devices stop to count, since which transaction
 ``addresses``      where the vault's mailboxes are
-``mailboxes``      what is known of each; ``streams`` and ``gaps``: how far it was read; ``blobs``: every one that was
-                   written or read there; ``holdings``: what it holds; ``offers``: what may be dropped there
+``mailboxes``      what is known of each; ``streams`` and ``gaps``: how far it was read; ``places_read``: what was
+                   read before it was reset; ``blobs``: every one that was written or read there; ``holdings``: what
+                   it holds; ``offers``: what may be dropped there
 ``reports``        what other devices said they hold
 =================  =======================================================================================
 
@@ -201,6 +202,9 @@ CREATE TABLE streams (
     PRIMARY KEY (mailbox, stream)) WITHOUT ROWID;
 CREATE TABLE gaps (
     mailbox INTEGER, stream BLOB, first INTEGER, last INTEGER NOT NULL, settled INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (mailbox, stream, first)) WITHOUT ROWID;
+CREATE TABLE places_read (
+    mailbox INTEGER, stream BLOB, first INTEGER, last INTEGER NOT NULL,
     PRIMARY KEY (mailbox, stream, first)) WITHOUT ROWID;
 CREATE TABLE blobs (
     mailbox INTEGER NOT NULL, stream BLOB NOT NULL, counter INTEGER NOT NULL, digest BLOB NOT NULL,

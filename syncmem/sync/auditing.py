@@ -1,4 +1,4 @@
-"""Once a day: does a mailbox still hold what was read and written there, and has nothing come back that was dropped?
+"""Once a day: does a mailbox still hold what was read and written there, and nothing that was dropped or passed over?
 
 Rules: names are enough, no blob is read for it; a mailbox that fails is taken for one that was put back from
 a backup: what was thought to be there is forgotten and found out again.  A sync alone need not notice that:
@@ -42,8 +42,11 @@ class Audit:
             self._listing.check_further(further)
 
     def is_as_known(self, listed: set[BlobName]) -> bool:
-        """Whether all that was taken is there, and nothing that was dropped. Inside a write transaction."""
+        """Whether all that was taken is there, and nothing that was dropped or passed over unread.
+
+        Inside a write transaction.
+        """
         taken = {name for name, _ in self._ledger.known(self._known.no, BlobState.TAKEN)}
         replaced = self._ledger.known(self._known.no, BlobState.REPLACED)
         dropped = {name for name, contents in replaced if contents == NOTHING}
-        return taken <= listed and not dropped & listed
+        return taken <= listed and not dropped & listed and not self._ledger.passed_over(self._known.no, listed)

@@ -84,6 +84,7 @@ class Incoming:
         self._key = key
         self.written: list[Written] = []
         self.lacking: dict[bytes, int] = {}  # log id -> last place held, of logs with a gap before what was read
+        self._answered: set[BlobName] = set()  # whose questions were heard in this session
         self._shells: list[Contents] = []  # what was taken without some payloads
         self.states: list[tuple[bytes, State]] = []  # what devices told that they hold
 
@@ -217,11 +218,7 @@ class Incoming:
 
     def _settle(self, known: Known, opened: Opened) -> None:
         """Note how a blob stands now. What was refused does not count as being there: our own copy goes out."""
-        for log, after in opened.wants:
-            self._ledger.lose(known.no, log, after)
-        for places in opened.missing:
-            self._ledger.miss(known.no, places)
-        self._placed.ask(known.no, opened.lacks)
+        self._answer(known, opened)
         gap, errors = self._errors(opened)
         if gap is not None:
             self._ledger.put(known.no, opened.name, BlobState.HELD, opened.contents, reason=str(gap))
@@ -253,6 +250,17 @@ class Incoming:
                 self.lacking[frame.key.id] = 0 if held is None else min(held.seq, error.missing_after)
                 return error, errors
         return None, errors
+
+    def _answer(self, known: Known, opened: Opened) -> None:
+        """What a blob asks for is sent again, once in a session: one that is held back is read over and over."""
+        if opened.name in self._answered:
+            return
+        self._answered.add(opened.name)
+        for log, after in opened.wants:
+            self._ledger.lose(known.no, log, after)
+        for places in opened.missing:
+            self._ledger.miss(known.no, places)
+        self._placed.ask(known.no, opened.lacks)
 
     def refuse(self, known: Known, name: BlobName, error: PeerError) -> None:
         """Note a blob that cannot be used; others go on. A place that only a stray has is not passed over."""

@@ -53,6 +53,17 @@ class Ledger(Mailboxes):
         """The parts of a stretch that lack no payload which is held here: anybody can leave payloads out."""
         return without(stretch, {*stretch.erased} - self._erased_in(stretch) if stretch.erased else ())
 
+    def passed_over(self, no: int, listed: Set[BlobName]) -> set[BlobName]:
+        """The blobs that a mailbox lists at places that were passed over when nothing was to be found there."""
+        sql = "SELECT stream, counter FROM blobs WHERE mailbox = ?"
+        seen = {*self._db.execute(sql, (no,)).fetchall()}
+        cursors = self.cursors(no)
+        return {
+            name
+            for name in listed
+            if name.counter <= cursors.get(name.stream, 0) and (name.stream, name.counter) not in seen
+        }
+
     def put(
         self, no: int, name: BlobName, state: BlobState, contents: Contents = NOTHING, *, reason: str | None = None,
         blob: bytes | None = None,
@@ -125,6 +136,11 @@ class Ledger(Mailboxes):
         """Try again what the mailbox did not take."""
         sql = "UPDATE blobs SET state = ?, reason = NULL WHERE mailbox = ? AND state = ?"
         self._db.execute(sql, (int(BlobState.WAITING), no, int(BlobState.BLOCKED)))
+
+    def give_way(self, no: int, name: BlobName) -> None:
+        """Another blob has the place of an own one: it is still to be read."""
+        sql = "DELETE FROM blobs WHERE mailbox = ? AND stream = ? AND counter = ?"
+        self._db.execute(sql, (no, name.stream, name.counter))
 
     def forget_waiting(self, no: int) -> None:
         """Another life of this device writes the same stream: what waits is made anew in another, which says so."""

@@ -2,18 +2,19 @@
 
 Rules: all of it can be forgotten and found out again by reading the mailbox; what a mailbox holds of a log
 is known from the blobs that were written or read there, never assumed; a place of a stream is passed over
-only once its blob was read or another one has said that nothing is missing there.
+only once its blob was read or another one has said that nothing is missing there; what was read has been read,
+whatever the mailbox loses: no counter is used twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from syncmem.replica.connection import Database
 from syncmem.seal.envelope import EpochKey
-from syncmem.sync.contents import BlobState, Contents
+from syncmem.sync.contents import BlobState, Contents, runs
 from syncmem.wire.blob import Places
 
 ABSENT_AFTER: Final = 3_600_000_000  # microseconds: what a folder brings in disorder is there by then
@@ -38,7 +39,7 @@ class Known:
 
 
 class Mailboxes:
-    """Reads and writes ``mailboxes``, ``streams``, ``gaps`` and ``holdings``."""
+    """Reads and writes ``mailboxes``, ``streams``, ``gaps``, ``places_read`` and ``holdings``."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -80,11 +81,37 @@ class Mailboxes:
 
     def forget(self, no: int) -> None:
         """Forget what was thought to be there: it was reset or rolled back. Counters go on."""
+        self._keep_read(no)
         for table in ("streams", "gaps", "holdings", "offers", "placed"):
             self._db.execute(f"DELETE FROM {table} WHERE mailbox = ?", (no,))
         waiting = (int(BlobState.WAITING), int(BlobState.BLOCKED))
         self._db.execute("DELETE FROM blobs WHERE mailbox = ? AND state NOT IN (?, ?)", (no, *waiting))
         self._db.execute("UPDATE mailboxes SET epoch = NULL, reported = x'', wanted = x'' WHERE no = ?", (no,))
+
+    def _keep_read(self, no: int) -> None:
+        """Keep of which places all is held here that ever stood there: of blobs that were read and fit.
+
+        And of those that others took the place of, but only where nothing lacked of what those others held.
+        """
+        states = (BlobState.TAKEN, BlobState.REPLACED, BlobState.DUE, BlobState.DROPPING)
+        sql = (
+            "SELECT stream, first, last FROM places_read WHERE mailbox = ? UNION ALL "
+            "SELECT stream, counter, counter FROM blobs WHERE mailbox = ? AND state IN (?, ?, ?, ?) AND reason IS NULL"
+        )
+        found = self._db.execute(sql, (no, no, *map(int, states))).fetchall()
+        if self._is_whole(no):
+            sql = "SELECT stream, first, last FROM gaps WHERE mailbox = ? AND settled"
+            found += self._db.execute(sql, (no,)).fetchall()
+        self._db.execute("DELETE FROM places_read WHERE mailbox = ?", (no,))
+        self._db.executemany("INSERT INTO places_read VALUES (?, ?, ?, ?)", [(no, *run) for run in runs(found)])
+
+    def _is_whole(self, no: int) -> bool:
+        """Whether everything was read that was told of, and nothing of it held back or refused."""
+        short = "SELECT 1 FROM streams WHERE mailbox = ? AND cursor < last LIMIT 1"
+        odd = "SELECT 1 FROM blobs WHERE mailbox = ? AND (state IN (?, ?) OR reason IS NOT NULL) LIMIT 1"
+        lacking = self._db.execute(short, (no,)).fetchone()
+        refused = self._db.execute(odd, (no, int(BlobState.HELD), int(BlobState.REFUSED))).fetchone()
+        return lacking is None and refused is None
 
     def reached(self, known: Known, epoch: bytes) -> None:
         """The mailbox answered."""
@@ -196,12 +223,27 @@ class Mailboxes:
                 self._db.execute(sql, (new, no, stream))
 
     def absent(self, no: int, now: int) -> list[Places]:
-        """The places that have been lacking for so long that nothing is on its way any more."""
+        """The places that have been lacking for so long that nothing is on its way any more, and never were read."""
+        return [places for gap in self._gone(no, now) for places in self._unread(no, gap)]
+
+    def absent_read(self, no: int, now: int) -> list[Places]:
+        """Those that have been lacking for so long, but were read before the mailbox lost them."""
+        sql = (
+            "SELECT stream, max(first, ?), min(last, ?) FROM places_read "
+            "WHERE mailbox = ? AND stream = ? AND first <= ? AND last >= ?"
+        )
+        found: list[Places] = []
+        for stream, first, last in self._gone(no, now):
+            found += [Places(*row) for row in self._db.execute(sql, (first, last, no, stream, last, first)).fetchall()]
+        return found
+
+    def _gone(self, no: int, now: int) -> list[Places]:
         return self._absent_since(no, "NOT BETWEEN ? AND ?", now - ABSENT_AFTER + 1, now)
 
     def lacking(self, no: int, since: int) -> int:
-        """How many places are lacking, but for those that have been since before some time."""
-        return sum(places.last - places.first + 1 for places in self._absent_since(no, ">= ?", since))
+        """How many places are lacking that never were read, but for those that have been since before some time."""
+        gaps = self._absent_since(no, ">= ?", since)
+        return sum(places.last - places.first + 1 for gap in gaps for places in self._unread(no, gap))
 
     def _absent_since(self, no: int, when: str, *values: int) -> list[Places]:
         sql = f"SELECT stream, cursor, last FROM streams WHERE mailbox = ? AND absent {when} ORDER BY stream"
@@ -214,12 +256,12 @@ class Mailboxes:
             "UNION ALL SELECT first, last FROM gaps WHERE mailbox = ? AND stream = ? AND last > ? ORDER BY 1"
         )
         values = (no, stream, cursor, int(BlobState.STRAY), no, stream, cursor)
-        found, place = [], cursor + 1
-        for begins, ends in [*self._db.execute(sql, values).fetchall(), (last + 1, last + 1)]:
-            if begins > place and place <= last:
-                found.append(Places(stream, place, min(begins - 1, last)))
-            place = max(place, ends + 1)
-        return found
+        return _between(Places(stream, cursor + 1, last), self._db.execute(sql, values).fetchall())
+
+    def _unread(self, no: int, gap: Places) -> list[Places]:
+        """The parts of a gap that never were read here."""
+        sql = "SELECT first, last FROM places_read WHERE mailbox = ? AND stream = ? ORDER BY first"
+        return _between(gap, self._db.execute(sql, (no, gap.stream)).fetchall())
 
     # -- the own stream -----------------------------------------------------------------------------
 
@@ -278,3 +320,13 @@ class Mailboxes:
         sql = "UPDATE holdings SET seq = min(seq, ?) WHERE mailbox = ? AND what = ?"
         self._db.execute(sql, (after, no, log))
         self._db.execute("DELETE FROM holdings WHERE mailbox = ? AND what = ? AND seq = 0", (no, log))
+
+
+def _between(all: Places, known: Iterable[tuple[int, int]]) -> list[Places]:
+    """The places of a stretch that are in none of some others, which ascend."""
+    found, place = [], all.first
+    for begins, ends in [*known, (all.last + 1, all.last + 1)]:
+        if begins > place and place <= all.last:
+            found.append(Places(all.stream, place, min(begins - 1, all.last)))
+        place = max(place, ends + 1)
+    return found

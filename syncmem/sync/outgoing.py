@@ -31,6 +31,7 @@ from syncmem.wire.blob import (
     Blob,
     Item,
     ItemKind,
+    Places,
     State,
     lacks_bytes,
     missing_bytes,
@@ -110,9 +111,7 @@ class Outgoing:
         state = State(digests.events[:DIGEST_BYTES], digests.beliefs[:DIGEST_BYTES], digests.held)
         questions = self._questions(known, wants) if last and not self.farewell else []
         asked = b"".join(item.body for item in questions)
-        lost = (
-            [] if not last or self._ledger.awaits(known.no) else self._ledger.lost(known.no, self.stream)[:PLACES_MAX]
-        )
+        lost = self._lost(known) if last else []
         news = last and not self.farewell and (digests.events != known.reported or asked != known.wanted)
         if (lost or news) and not loads:
             loads = [_Load()]
@@ -127,6 +126,14 @@ class Outgoing:
             self._write(known, load, state if told else None)
         if loads:
             self._ledger.note(known, reported=digests.events, wanted=asked if last else None)
+
+    def _lost(self, known: Known) -> list[Places]:
+        """Places whose blobs the mailbox lost, and what they held is held here: all that it lacks of that is sent."""
+        if self._ledger.awaits(known.no):
+            return []
+        own = self._ledger.lost(known.no, self.stream)
+        others = [] if self.farewell else self._ledger.absent_read(known.no, self.replica.environment.clock.now())
+        return [*own, *others][:PLACES_MAX]
 
     def _questions(self, known: Known, wants: list[tuple[bytes, int]]) -> list[Item]:
         """What others are asked for: what follows in logs, and what stood at places where nothing is found."""

@@ -213,6 +213,7 @@ class Session:
                 self.outcomes.full = result.reason
             if result.outcome == Outcome.CONFLICT:
                 self.outcomes.forked = True
+                self._ledger.give_way(self._known.no, name)
             else:
                 self._ledger.block(self._known.no, name, result.reason)
         self.outcomes.sent += went

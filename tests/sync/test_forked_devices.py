@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from syncmem.sync.in_memory import InMemoryMailbox, InMemoryServer
 from syncmem.wire.mailbox import Answer, Exchange
 from tests.machine import Disk, disk_of, put_back
 from tests.sync.group import Group
+from tests.sync.lying import Liar
 
 
 def copied(group: Group, name: str) -> Disk:
@@ -47,6 +50,54 @@ class Cut(InMemoryMailbox):
         if not Cut.reachable:
             raise Unreachable("no network; sync again")
         return super().exchange(request, write_seed)
+
+
+def test_a_blob_that_took_the_place_of_another_is_read_when_it_is_listed(tmp_path: Path) -> None:
+    """This life has said nothing of what stands there: it does not know it."""
+    liar = Liar()
+    group = Group(tmp_path, "memory:", liar.mailbox)
+    laptop, _ = group.found(), group.pair("phone")
+    group.settle()
+    disk = copied(group, "phone")
+    group.devices["phone"].rename_device("laptop", "the laptop")
+    group.sync("phone")
+    there = {(stream, max(blobs)) for stream, blobs in liar.streams()}
+    phone = gone_back(group, "phone", disk)
+    write(phone, "b1")
+    group.sync("phone")  # the place is taken
+    liar.tells = lambda request, answer: replace(
+        answer, listed=[one for one in answer.listed if (one.name.stream, one.name.counter) not in there]
+    )
+    group.sync("phone")
+    liar.be_honest()
+    for _ in range(3):
+        group.settle()
+        group.pass_time(timedelta(hours=2))
+    assert [device.name for device in phone.status().devices] == ["the laptop", "phone"]
+    assert laptop.event_digest() == phone.event_digest()
+    group.assert_in_sync()
+
+
+def test_a_branch_is_moved_with_what_was_erased_in_it_and_sent_once(tmp_path: Path) -> None:
+    """Nobody holds a payload for it, so a blob without that holds the log whole: the sync comes to an end."""
+    server = InMemoryServer()
+    group = Group(tmp_path, "memory:", server.mailbox)
+    group.found()
+    group.pair("phone")
+    group.settle()
+    disk = copied(group, "phone")
+    write(group.devices["phone"], "a1")
+    group.settle()
+    phone = gone_back(group, "phone", disk)
+    phone.remember("secret", "diary", "b0")
+    write(phone, "b1")
+    phone.erase("secret")
+    for _ in range(4):
+        sent = [box.sent for report in group.sync("phone", "laptop") for box in report.mailboxes]
+        assert sum(sent) < 20
+    assert diaries(group) == [["a1", "b1"]] * 2
+    group.settle()
+    group.assert_in_sync()
 
 
 def test_a_stream_that_another_life_writes_too_is_left_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

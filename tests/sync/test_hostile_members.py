@@ -216,6 +216,26 @@ def test_replaced_is_not_believed_of_what_is_there_or_to_come(scene: Scene) -> N
     scene.assert_honest_are_whole()
 
 
+def test_what_was_passed_over_on_a_members_word_is_read_once_it_is_there(scene: Scene) -> None:
+    """It says so of a blob that the mailbox has not brought yet; once a day names are compared."""
+    scene.write()
+    scene.group.sync("laptop")
+    scene.laptop.rename_device("phone", "the phone")
+    scene.group.sync("laptop")
+    (name, _) = [each for each in scene.there() if each[1].device == scene.laptop._replica.device][-2]
+    blobs = scene.server.boxes[scene.key.mailbox].blobs[name.stream]
+    late = blobs.pop(name.counter)
+    scene.says(Item(int(ItemKind.REPLACED), replaced_bytes([Places(name.stream, name.counter, name.counter)])))
+    scene.group.sync("phone")
+    blobs[name.counter] = late
+    scene.group.sync("phone")
+    assert "laptop" not in {belief.value for belief in scene.phone.beliefs("ana", "diary")}
+    scene.group.pass_time(timedelta(days=2))
+    scene.group.sync("phone")
+    assert "laptop" in {belief.value for belief in scene.phone.beliefs("ana", "diary")}
+    scene.assert_honest_are_whole()
+
+
 def test_what_a_member_drops_comes_back(scene: Scene) -> None:
     scene.write()
     scene.group.settle()

@@ -211,7 +211,8 @@ class Syncers(RuleBasedStateMachine):
     @rule(number=DEVICES, other=DEVICES)
     def revoke(self, number: int, other: int) -> None:
         (name, memory), (gone, _) = self.pick(number), self.pick(other)
-        if name != gone and {name, gone} <= self.members(memory):
+        named = {device.name for device in memory.status().devices}  # a copy is no member of its own
+        if name != gone and {name, gone} <= self.members(memory) and gone in named:
             memory.revoke(gone)
             self.removed.add(gone)
 
