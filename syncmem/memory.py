@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from syncmem.standing import SyncReport
 
 
-class Memory(Withdrawing, Importing, Judging, Comparing, Recalling, Naming, Exporting, Forgetting, Meeting, Observing, Syncing):
+class Memory(Withdrawing, Importing, Comparing, Recalling, Naming, Exporting, Forgetting, Meeting, Observing, Syncing):
     """A replica of an assistant's memory in one SQLite file.
 
     Args:

@@ -93,7 +93,7 @@ def test_vectors_go_with_what_they_stand_for_and_another_model_has_its_own(tmp_p
 def test_the_nearest_are_the_same_whatever_computes_them(
     limit: int, same: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where one-bit vectors choose first, and sqlite-vec is asked for few of them, not all of the nearest are among them."""
+    """Where one-bit vectors choose first, and sqlite-vec is asked for few, some of the nearest are left out."""
     monkeypatch.setattr(nearest, "EXACT_MAX", limit)
     with filled(300, embedder="hashing") as memory:
         memory.index()
