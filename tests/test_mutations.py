@@ -70,8 +70,8 @@ BUGS = (
     Bug(
         "a restatement on a trip becomes the home",
         "model/sweep.py",
-        "if active.record.flags & PLAIN:",
-        "if False:",
+        "if active.record.flags & PLAIN]",
+        "if False]",
     ),
     Bug(
         "a claim that begins under a stronger ray holds all the same",
@@ -82,8 +82,8 @@ BUGS = (
     Bug(
         "weaker rays hide stronger tiers",
         "model/sweep.py",
-        "if not self.rays or ray.trust > self.rays[-1].trust:",
-        "if not self.rays or ray.trust < self.rays[-1].trust:",
+        "if ray.trust > self.rays[-1].trust:",
+        "if ray.trust < self.rays[-1].trust:",
     ),
     Bug(
         "a period does not end its value",
@@ -279,13 +279,13 @@ BUGS = (
     ),
     Bug(
         "what was asserted by then is read from whoever is one now",
-        "replica/reading.py",
+        "replica/visible.py",
         "seen = (link for link in links if visible(link.position))",
         "seen = iter(links)",
     ),
     Bug(
         "what was asserted by then includes what was asserted later",
-        "replica/reading.py",
+        "replica/visible.py",
         "record.hlc <= self.clock",
         "True",
     ),
