@@ -1,7 +1,7 @@
 """Judge recall by kind of question: ``python -m tests.recall_evaluation --help``. Exits 1 if a stale value was found.
 
-Without ``--baseline`` the library's own ``Memory.recall`` is judged.  ``--misses`` lists the questions whose answer
-is not among the first five.
+Without ``--baseline`` the library's own ``Memory.recall`` is judged, with ``--embedder`` or with words alone.
+``--misses`` lists the questions whose answer is not among the first five.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from tests.recall_evaluation.telling import told
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options().parse_args(arguments)
-    with told() as memory:
+    with told(embedder=options.embedder if options.baseline is None else None) as memory:
+        if options.baseline is None:
+            memory.index()
         found = outcomes(_finder(memory, options), memory, questions())
     print(f"{'kind':16} {'n':>4} {'r@1':>5} {'r@5':>5} {'mrr':>5} {'stale':>5}")
     scores = by_kind(found)
@@ -36,22 +38,20 @@ def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.recall_evaluation", description=__doc__)
     parser.add_argument("--baseline", choices=["written", "current", "described"], help="in place of the library's")
     parser.add_argument("--mode", choices=["text", "vector", "hybrid"], help="of --baseline described", default="text")
-    parser.add_argument("--embedder", choices=list(PACKAGES), default="wordllama", help="of the two other modes")
+    parser.add_argument("--embedder", choices=list(PACKAGES), help="of the library, or of the two other modes")
     parser.add_argument("--misses", action="store_true", help="list what was not found")
     return parser
 
 
 def _finder(memory: Memory, options: argparse.Namespace) -> Finder:
     if options.baseline is None:
-        if not hasattr(memory, "recall"):
-            sys.exit("this Memory has no recall yet; judge a finder with --baseline written or --baseline current")
         return memory
     if options.baseline != "described":
         return ByText(written() if options.baseline == "written" else believed(memory))
     if options.mode == "text":
         return BySlot(memory)
     finder = ByVector if options.mode == "vector" else Summed
-    return finder(memory, embedder(options.embedder))
+    return finder(memory, embedder(options.embedder or "wordllama"))
 
 
 def _show_misses(found: Sequence[Outcome]) -> None:
