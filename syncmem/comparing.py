@@ -8,8 +8,8 @@ from typing import Any
 
 from syncmem import statements
 from syncmem.asking import Asking
-from syncmem.codec import unpack_own
 from syncmem.replica.catalog import VAULT, Slot
+from syncmem.replica.transactions import touched_since
 from syncmem.results import Belief, as_dict
 from syncmem.statements import When
 
@@ -62,11 +62,10 @@ class Comparing(Asking):
         name = None if entity is None else statements.name("entity", entity)
         with self._looking():
             n, instant = self._transaction(since, zone), self._now()
-            rows = self._replica.db.execute("SELECT touched FROM transactions WHERE n > ?", (n,)).fetchall()
-            numbers = {number for (touched,) in rows for number in unpack_own(touched)}
-            slots = [slot for slot in map(self._replica.catalog.known, numbers) if slot is not None]
-            slots = [s for s in slots if wanted in (None, s.scope) and name in (None, s.entity)]
-            compared = [self._compared(slot, n, instant) for slot in sorted(slots, key=lambda slot: slot[1:])]
+            numbers = {number for _, touched in touched_since(self._replica.db, n) for number in touched}
+            slots = filter(None, map(self._replica.catalog.known, numbers))
+            asked = [s for s in slots if wanted in (None, s.scope) and name in (None, s.entity)]
+            compared = [self._compared(slot, n, instant) for slot in sorted(asked, key=lambda slot: slot[1:])]
             return [each for each in compared if _told(each.before) != _told(each.now)]
 
     def _compared(self, slot: Slot, n: int, instant: int) -> Difference:

@@ -35,19 +35,15 @@ def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], T], *
         with open_for_reading(target) as file:
             if file.read(len(magic)) != magic:
                 raise InvalidInput(f"{target} exists and is something else; choose another name")
-    temporary = _temporary(target)
-    try:
+
+    def make(temporary: Path) -> T:
         with os.fdopen(open_new(temporary), "wb") as file:
             result = write(file)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, target)
-        return result
-    except OSError as error:
-        raise FileError(f"{target} cannot be written ({error.strerror}); check the folder and the space") from error
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+            return result
+
+    return _put_in_place(target, make)
 
 
 def write_new(path: str | os.PathLike[str], write: Callable[[Path], T]) -> T:
@@ -59,10 +55,19 @@ def write_new(path: str | os.PathLike[str], write: Callable[[Path], T]) -> T:
     target = Path(path)
     if target.exists():
         raise InvalidInput(f"{target} exists already; choose another name")
+
+    def make(temporary: Path) -> T:
+        os.close(open_new(temporary))
+        return write(temporary)
+
+    return _put_in_place(target, make)
+
+
+def _put_in_place(target: Path, make: Callable[[Path], T]) -> T:
+    """Have a file made under a temporary name beside its target, then renamed; where that fails nothing is left."""
     temporary = _temporary(target)
     try:
-        os.close(open_new(temporary))
-        result = write(temporary)
+        result = make(temporary)
         os.replace(temporary, target)
         return result
     except OSError as error:
@@ -89,15 +94,8 @@ def backup(
     target = Path(path)
     if target.exists():
         raise InvalidInput(f"{target} exists already; choose another name for the backup")
-    temporary = _temporary(target)
-    try:
-        traces = connection.execute("SELECT EXISTS (SELECT 1 FROM chores)").fetchone()[0] == 1
-        _copy(connection, temporary, key, own, rewritten=traces)
-        os.replace(temporary, target)
-    except OSError as error:
-        raise FileError(f"{target} cannot be written ({error.strerror}); check the folder and the space") from error
-    finally:
-        _remove(temporary)
+    traces = connection.execute("SELECT EXISTS (SELECT 1 FROM chores)").fetchone()[0] == 1
+    _put_in_place(target, lambda temporary: _copy(connection, temporary, key, own, rewritten=traces))
 
 
 def restore(

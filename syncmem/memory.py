@@ -18,7 +18,6 @@ from collections.abc import Callable
 from datetime import tzinfo
 from typing import TYPE_CHECKING
 
-from syncmem.codec import unpack_own
 from syncmem.comparing import Comparing
 from syncmem.doctor import examine
 from syncmem.environment import Environment
@@ -32,6 +31,7 @@ from syncmem.observing import Observing
 from syncmem.recalling import Recalling
 from syncmem.replica.catalog import Slot
 from syncmem.replica.connection import WAIT_SECONDS
+from syncmem.replica.transactions import touched_since
 from syncmem.results import Doctor, MergeReport, Notice
 from syncmem.syncing import Syncing
 from syncmem.watch import Listener, Subscription, Watch
@@ -169,9 +169,8 @@ class Memory(Withdrawing, Importing, Comparing, Recalling, Naming, Exporting, Fo
         """The notices of the transactions after ``n``."""
         notices = []
         with self._looking():
-            sql = "SELECT n, touched FROM transactions WHERE n > ? ORDER BY n"
-            for number, touched in self._replica.db.execute(sql, (n,)).fetchall():
+            for number, touched in touched_since(self._replica.db, n):
                 n = number
-                slots = filter(None, map(self._replica.catalog.known, unpack_own(touched)))
+                slots = filter(None, map(self._replica.catalog.known, touched))
                 notices += [Notice(*slot[1:], number, self._other_names(slot)) for slot in slots]
         return n, notices

@@ -292,7 +292,7 @@ class Recalling(Asking):
         """A question as it is asked there, where some may be called by other names."""
         from syncmem.recall.asked import Question, meant_by
 
-        meant = meant_by(Question(text).terms, self._replica.aliases.elsewhere(axes.scope, axes.n))
+        meant = meant_by(terms(text), self._replica.aliases.elsewhere(axes.scope, axes.n))
         return Question(text, tuple(term for each in meant.values() for term in each))
 
     def _wish(

@@ -121,11 +121,12 @@ def fetch(session: Session, ids: tuple[str, ...], policy: str | None) -> None:
 
 
 def _line(one: EpisodeInfo, zone: tzinfo) -> str:
-    from syncmem.cli.words import escaped, moment_text
+    from syncmem.cli.words import escaped
+    from syncmem.model.instant import local_text
 
     parts = [
         one.id,
-        moment_text(one.at, zone) or "undated",
+        local_text(one.at, zone) or "undated",
         escaped(one.kind),
         escaped(one.speaker or ""),
         escaped(one.title or one.conversation or ""),

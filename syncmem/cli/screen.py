@@ -13,7 +13,8 @@ from rich.text import Text
 
 from syncmem.cli.drawing import ASCII, BLOCKS, Glyphs, Line, Palette, Row, draw, lanes
 from syncmem.cli.session import is_terminal
-from syncmem.cli.words import duration_text, escaped, moment_text, slot_text, source_text, value_text
+from syncmem.cli.words import duration_text, escaped, slot_text, source_text, value_text
+from syncmem.model.instant import local_text
 
 if TYPE_CHECKING:
     from syncmem.model.predicate import Predicate
@@ -53,8 +54,8 @@ def draw_timeline(timeline: Timeline, *, zone: tzinfo, width: int | None) -> Non
     rows = [
         (
             value_text(belief.value) + (" (contested)" if belief.contested else ""),
-            moment_text(belief.valid_from, zone),
-            moment_text(belief.valid_to, zone),
+            local_text(belief.valid_from, zone),
+            local_text(belief.valid_to, zone),
             f"{belief.trust} {source_text(belief.source)}",
             belief.event,
         )

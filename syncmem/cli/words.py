@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, time, tzinfo
+from datetime import datetime, tzinfo
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
+from syncmem.model.instant import local_text
 from syncmem.model.value import NONE
 
 if TYPE_CHECKING:
@@ -48,17 +49,9 @@ def repair_text(repaired: RepairedLog) -> str:
     )
 
 
-def moment_text(when: datetime | None, zone: tzinfo) -> str:
-    """A local date, with the time unless it is midnight; nothing for None."""
-    if when is None:
-        return ""
-    local = when.astimezone(zone)
-    return f"{local:%Y-%m-%d}" if local.time() == time() else f"{local:%Y-%m-%d %H:%M}"
-
-
 def period_text(start: datetime | None, end: datetime | None, zone: tzinfo) -> str:
     """From when to when, end excluded."""
-    first, last = moment_text(start, zone), moment_text(end, zone)
+    first, last = local_text(start, zone), local_text(end, zone)
     return " ".join(part for part in (first and f"from {first}", last and f"to {last}") if part) or "always"
 
 
@@ -125,7 +118,7 @@ def receipt_text(receipt: Receipt, zone: tzinfo) -> str:
 
 def entry_text(entry: HistoryEntry, zone: tzinfo, *, named: bool = False) -> str:
     """One event: what was said (``named``: of whom), where it stands, and the words that it was drawn from."""
-    said = [moment_text(entry.asserted_at, zone), entry.verb]
+    said = [local_text(entry.asserted_at, zone), entry.verb]
     said += [escaped(entry.entity)] if named and entry.entity is not None else []
     said += [value_text(entry.value)] if entry.value is not None else []
     said += [period_text(entry.valid_from, entry.valid_to, zone)] if entry.form else []

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, time, tzinfo
+from datetime import datetime, tzinfo
 from typing import IO, Any, Final
 
+from syncmem.model.instant import local_text
 from syncmem.model.value import NONE
 from syncmem.results import Belief, Source, Timeline
 
@@ -19,7 +20,7 @@ _MARKUP: Final = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~&:=$^@/])")
 
 def write_document(file: IO[str], timelines: Iterable[Timeline], now: datetime, zone: tzinfo) -> int:
     """Write the document, in the order of the timelines (those of an entity stand together); how many beliefs."""
-    file.write(f"# What is believed, {_moment(now, zone)}\n")
+    file.write(f"# What is believed, {local_text(now, zone)}\n")
     entity, beliefs = None, 0
     for timeline in filter(len, timelines):
         if timeline.entity != entity:
@@ -48,7 +49,7 @@ def _others(timeline: Timeline, present: Sequence[Belief]) -> list[Belief]:
 
 
 def _belief(belief: Belief, zone: tzinfo) -> str:
-    since, until = _moment(belief.valid_from, zone), _moment(belief.valid_to, zone)
+    since, until = local_text(belief.valid_from, zone), local_text(belief.valid_to, zone)
     notes = [since and f"since {since}", until and f"until {until}", _source(belief.source)]
     notes += ["contested"] if belief.contested else []
     told = ", ".join(note for note in notes if note)
@@ -74,11 +75,3 @@ def literal(text: str) -> str:
 
 def _source(source: Source) -> str:
     return literal(" ".join(part for part in (source.kind, source.id) if part))
-
-
-def _moment(when: datetime | None, zone: tzinfo) -> str:
-    """A local date, with the time unless it is midnight."""
-    if when is None:
-        return ""
-    local = when.astimezone(zone)
-    return f"{local:%Y-%m-%d}" if local.time() == time() else f"{local:%Y-%m-%d %H:%M}"

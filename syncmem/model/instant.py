@@ -29,7 +29,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -216,6 +216,14 @@ def shown(instant: int) -> datetime | None:
 def dated(instant: int) -> datetime | None:
     """As :func:`to_datetime`; None also for :data:`EARLIEST`, which stands for a date that nobody knows."""
     return None if instant == EARLIEST else to_datetime(instant)
+
+
+def local_text(when: datetime | None, zone: tzinfo) -> str:
+    """A local date, with the time unless it is midnight; nothing for None."""
+    if when is None:
+        return ""
+    local = when.astimezone(zone)
+    return f"{local:%Y-%m-%d}" if local.time() == time() else f"{local:%Y-%m-%d %H:%M}"
 
 
 def iso(instant: int) -> str:

@@ -16,7 +16,7 @@ from syncmem.recall.asked import Axes, Question
 from syncmem.recall.lexicon import Lexicon
 from syncmem.recall.ranking import WEIGHTS, Found, Scored, Weights, score
 from syncmem.recall.text import Texts, filters_of
-from syncmem.replica.catalog import VAULT, Slot
+from syncmem.replica.catalog import USED_PREDICATES, VAULT, Slot
 from syncmem.replica.index import digest
 from syncmem.replica.reading import Placed, Reading, Visible
 from syncmem.replica.replica import Replica
@@ -139,9 +139,8 @@ _DOCUMENT: Final = (
 _NEWEST_LANES: Final = (
     "SELECT lane FROM documents WHERE slot = ? AND live > 0 GROUP BY lane ORDER BY max(id) DESC LIMIT ?"
 )
-_PREDICATES: Final = (  # one step of an index for each, however many slots
-    "WITH RECURSIVE used(name) AS (SELECT min(predicate) FROM slots UNION ALL "
-    "SELECT (SELECT min(predicate) FROM slots WHERE predicate > used.name) FROM used WHERE name IS NOT NULL) "
+_PREDICATES: Final = (
+    f"{USED_PREDICATES} "
     "SELECT name FROM used WHERE EXISTS (SELECT 1 FROM slots s JOIN beliefs b ON b.slot = s.id "
     "WHERE s.predicate = name AND b.known_from <= ?)"
 )

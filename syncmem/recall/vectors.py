@@ -19,6 +19,7 @@ from syncmem.errors import InvalidInput
 from syncmem.model.value import from_stored
 from syncmem.model.words import name_text, texts_in
 from syncmem.recall.embedding import Embedder
+from syncmem.replica.catalog import USED_PREDICATES
 from syncmem.replica.replica import Replica
 
 LETTERS_MAX: Final = 1_000  # of a value that is embedded
@@ -123,9 +124,8 @@ _LACKING: Final = (
 _PUT: Final = (
     "INSERT OR REPLACE INTO vectors (document, model, words, vector) SELECT id, ?1, ?2, ?3 FROM documents WHERE id = ?4"
 )
-_USED: Final = (  # one step of an index for each, however many slots
-    "WITH RECURSIVE used(name) AS (SELECT min(predicate) FROM slots UNION ALL "
-    "SELECT (SELECT min(predicate) FROM slots WHERE predicate > used.name) FROM used WHERE name IS NOT NULL) "
+_USED: Final = (
+    f"{USED_PREDICATES} "
     "SELECT DISTINCT l.scope, name FROM used JOIN logs l ON l.scope IS NOT NULL WHERE name IS NOT NULL"
 )
 

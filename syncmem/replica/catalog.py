@@ -20,6 +20,10 @@ from syncmem.replica.connection import Database
 from syncmem.results import Source
 
 _SLOTS_CACHED_MAX: Final = 50_000
+USED_PREDICATES: Final = (  # as the table "used": one step of an index for each, however many slots; the last is NULL
+    "WITH RECURSIVE used(name) AS (SELECT min(predicate) FROM slots UNION ALL "
+    "SELECT (SELECT min(predicate) FROM slots WHERE predicate > used.name) FROM used WHERE name IS NOT NULL)"
+)
 _UNUSED: Final = "DELETE FROM sources WHERE id = ? AND uses <= 0"
 
 

@@ -10,13 +10,14 @@ from collections.abc import Iterable
 from hashlib import sha256
 from typing import Final, NamedTuple
 
-from syncmem.codec import pack_flat, unpack_own
+from syncmem.codec import pack_flat
 from syncmem.model.instant import FOREVER
 from syncmem.model.value import NONE, from_stored
 from syncmem.replica.catalog import VAULT
 from syncmem.replica.chain import Log
 from syncmem.replica.connection import Database
 from syncmem.replica.logs import Logs
+from syncmem.replica.transactions import touched_since
 
 DIGEST_BYTES: Final = 32
 _MODULUS: Final = 2**256
@@ -61,20 +62,16 @@ class Digests:
         """Look again at the slots that transactions have touched since."""
         row = self._db.execute("SELECT max(n) FROM belief_digests").fetchone()
         since = row[0] or 0
-        sql = "SELECT n, touched FROM transactions WHERE n > ? ORDER BY n"
-        touched: set[int] = set()
-        latest = since
-        for latest, slots in self._db.execute(sql, (since,)).fetchall():  # noqa: B007  the last one is used
-            touched.update(unpack_own(slots))
-        if latest == since:
+        found = touched_since(self._db, since)
+        if not found:
             return
         moved: dict[str, int] = {}
-        for slot in sorted(touched):
+        for slot in sorted({slot for _, slots in found for slot in slots}):
             self._look_again(slot, moved)
         for scope, change in moved.items():
             self._move(scope, change)
         self._db.execute("INSERT OR IGNORE INTO belief_digests VALUES ('', ?, 0)", (_NONE,))
-        self._db.execute("UPDATE belief_digests SET n = ?", (latest,))
+        self._db.execute("UPDATE belief_digests SET n = ?", (found[-1][0],))
 
     def _look_again(self, slot: int, moved: dict[str, int]) -> None:
         """Add the change of one slot's digest to its scope's."""
