@@ -61,6 +61,8 @@ class Comparing(Asking):
         wanted = None if scope is None else statements.name("scope", scope)
         name = None if entity is None else statements.name("entity", entity)
         with self._looking():
+            if name is not None:  # whoever goes by several names is meant by each
+                name = self._replica.aliases.standing(wanted or VAULT, name)
             n, instant = self._transaction(since, zone), self._now()
             numbers = {number for _, touched in touched_since(self._replica.db, n) for number in touched}
             slots = filter(None, map(self._replica.catalog.known, numbers))
