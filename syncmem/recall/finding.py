@@ -12,10 +12,11 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final, Protocol
 
+from syncmem.model.predicate import Predicate
 from syncmem.recall.asked import Axes, Question
 from syncmem.recall.lexicon import Lexicon
 from syncmem.recall.ranking import WEIGHTS, Found, Scored, Weights, score
-from syncmem.recall.text import Texts, filters_of
+from syncmem.recall.text import SLOTS_MAX, Texts, filters_of
 from syncmem.replica.catalog import USED_PREDICATES, VAULT, Slot
 from syncmem.replica.index import digest
 from syncmem.replica.reading import Placed, Reading, Visible
@@ -49,11 +50,12 @@ class Finding:
         self, question: Question, axes: Axes, likeness: Likeness | None = None, *, by: Weights = WEIGHTS
     ) -> list[Scored]:
         """The beliefs that have to do with a question, best first."""
-        lexicon = self._lexicon(axes)
-        matches = lexicon.match(question)
+        predicates = self._predicates(axes)
+        matches = Lexicon(predicates).match(question)
         filters = filters_of(axes, self._several_scopes())
         proposed = self._texts.propose(question, axes, matches, filters)
-        found = dict(self._of_slots(proposed.slots, axes))
+        said = dict(islice(self._of_single(proposed.said, predicates), SLOTS_MAX))
+        found = dict(self._of_slots(dict.fromkeys([*proposed.slots, *said]), axes))
         found |= islice(self._of_documents(proposed.documents, axes), DOCUMENTS_MAX)
         if likeness is not None:
             found |= islice(self._of_documents(likeness.nearest(axes, filters), axes), NEAREST_MAX)
@@ -64,8 +66,9 @@ class Finding:
                 for key, one in found.items()
             }
         scored = [
-            score(one, question, axes, matches.get(one.slot.predicate), proposed.weights, by=by)
+            score(one, question, axes, matches.get(slot.predicate), proposed.weights, said.get(slot.id, ()), by=by)
             for one in found.values()
+            for slot in (one.slot,)
         ]
         return sorted((one for one in scored if one.why or axes.entity is not None), key=lambda one: one.order)
 
@@ -75,6 +78,16 @@ class Finding:
         sql = "SELECT id FROM slots WHERE entity = ? AND (?2 IS NULL OR scope = ?2)"
         rows = self._replica.db.execute(sql, (axes.entity, axes.scope)).fetchall()
         return list(dict(self._of_slots([row[0] for row in rows], axes)).values())
+
+    def _of_single(
+        self, said: Mapping[int, frozenset[str]], predicates: Mapping[str, Predicate]
+    ) -> Iterator[tuple[int, frozenset[str]]]:
+        """Of what was said, that of slots with one value at a time: there it asks for the value that holds."""
+        for number, terms in said.items():
+            slot = self._replica.catalog.known(number)
+            about = None if slot is None else predicates.get(slot.predicate)
+            if about is not None and not about.many:
+                yield number, terms
 
     # -- what is believed -----------------------------------------------------------------------------
 
@@ -116,16 +129,16 @@ class Finding:
 
     # -- predicates -----------------------------------------------------------------------------------
 
-    def _lexicon(self, axes: Axes) -> Lexicon:
-        """The words of the predicates of which anything was believed, as they were defined for the known time."""
+    def _predicates(self, axes: Axes) -> dict[str, Predicate]:
+        """The predicates of which anything was believed, as they were defined for the known time."""
         latest = self._replica.last_transaction
         used = [row[0] for row in self._replica.db.execute(_PREDICATES, (latest if axes.n is None else axes.n,))]
         slots = [Slot(0, axes.scope or VAULT, "", name) for name in used]
         if axes.n is None:
-            return Lexicon({s.predicate: self._replica.catalog.predicate(s.scope, s.predicate) for s in slots})
+            return {slot.predicate: self._replica.catalog.predicate(slot.scope, slot.predicate) for slot in slots}
         logs, n = self._replica.logs, axes.n
         visible = Visible(lambda position: logs.holds(position) and logs.arrival(position) <= n)
-        return Lexicon({slot.predicate: self._reading.definition(slot, visible) for slot in slots})
+        return {slot.predicate: self._reading.definition(slot, visible) for slot in slots}
 
     def _several_scopes(self) -> bool:
         sql = "SELECT count(*) FROM (SELECT DISTINCT scope FROM logs WHERE scope IS NOT NULL AND seq > 0)"

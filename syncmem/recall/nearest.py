@@ -43,7 +43,9 @@ class Nearest:
 
     def to(self, asked: bytes) -> Likeness:
         """The likeness of documents to a question, by its vector."""
-        return Likeness(self, self._vectors.model(), asked, getattr(self._vectors.embedder, "unlike", 0.2))
+        embedder = self._vectors.embedder
+        span = getattr(embedder, "unlike", 0.2), getattr(embedder, "alike", 1.0)
+        return Likeness(self, self._vectors.model(), asked, span)
 
     # -- comparing ------------------------------------------------------------------------------------
 
@@ -137,14 +139,17 @@ class Nearest:
 
 
 class Likeness:
-    """How alike documents are to one question: 0 as texts that have nothing to do with each other, 1 the same."""
+    """How alike documents are to one question: 0 as texts that have nothing to do with each other, 1 as its answer.
 
-    def __init__(self, nearest: Nearest, model: int | None, asked: bytes, unlike: float) -> None:
+    ``span``: the cosines that mean 0 and 1.
+    """
+
+    def __init__(self, nearest: Nearest, model: int | None, asked: bytes, span: tuple[float, float]) -> None:
         self._nearest = nearest
         self._db = nearest._db
         self._model = model
         self._asked = asked
-        self._unlike = unlike
+        self._unlike, self._alike = span
 
     def nearest(self, axes: Axes, filters: str) -> Iterator[int]:
         """Documents like the question, the most alike first: live ones, or those that were live then."""
@@ -181,7 +186,7 @@ class Likeness:
         for part in _parts(sorted(set(documents))):
             pairs = ", ".join(f"({slot}, {digest})" for slot, digest in part)
             for likeness, pair in self._nearest.compared(_OF.format(pairs), (self._model,), self._asked, len(part)):
-                found[pair] = max(0.0, (likeness - self._unlike) / (1 - self._unlike))
+                found[pair] = max(0.0, (likeness - self._unlike) / (self._alike - self._unlike))
         return found
 
 

@@ -1,13 +1,13 @@
 """Ranking: how well a belief fits a question. One function of the two; what else is believed changes nothing of it.
 
 Rules: a text score is the share of what the question tells that the belief explains, by its value, its entity or its
-predicate; the likeness of vectors is added to it.  A slot that the question names, entity and predicate, goes first.
+predicate; the likeness of vectors is added to it, and something where the question names the entity, or the whole slot.
 The weights are named here, and ``python -m tests.recall_evaluation`` tells what they are good for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,9 +24,11 @@ class Weights:
     """What counts how much; tuned together on the evaluation."""
 
     text: float = 1.0
-    slot: float = 0.2  # the question names the slot
-    vector: float = 2.5
-    prefix: float = 0.8  # a word that only begins like one of the question
+    said: float = 0.95  # a word of another value that the slot was said to have
+    entity: float = 0.75  # the question names the entity
+    slot: float = 0.25  # ... and the predicate
+    vector: float = 2.2
+    prefix: float = 0.85  # a word that only begins like one of the question
     verbose: float = 0.002  # taken off for each term of a value that the question did not ask for
 
 
@@ -37,7 +39,7 @@ _VERBOSE_TERMS_MAX: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A belief that may be an answer; ``likeness``: from 0 (as any two texts) to 1 (the same), if there are vectors."""
+    """A belief that may be an answer; ``likeness``: 0 as any two texts, 1 as question and answer; None: no vector."""
 
     slot: Slot
     lane: bytes
@@ -68,22 +70,22 @@ def score(
     axes: Axes,
     match: Match | None,
     weights: Mapping[str, float],
+    said: Collection[str] = (),
     *,
     by: Weights = WEIGHTS,
 ) -> Scored:
-    """How well a belief fits; ``weights``: of the terms, ``match``: of its predicate."""
+    """How well a belief fits; ``weights``: of terms, ``match``: of its predicate, ``said``: once said of its slot."""
     entity = terms(found.slot.entity)
     value = value_terms(found.rectangle.value)
     total = sum(weights.values())
-    explained = own = 0.0
+    explained = 0.0
     for term, weight in weights.items():
         here = _in(term, entity, by.prefix), _in(term, value, by.prefix)
-        own += max(here) * weight
-        explained += max(*here, match.explains.get(term, 0.0) if match is not None else 0.0) * weight
+        explained += max(*here, term in said, match.explains.get(term, 0.0) if match is not None else 0.0) * weight
     coverage = explained / total if total else 0.0
     mentioned = axes.entity is not None or (bool(entity) and all(term in question.terms for term in entity))
     named = match is not None and match.named and mentioned
-    points = by.text * coverage + (by.slot if named else 0.0)
+    points = by.text * coverage + by.entity * mentioned + by.slot * named
     points -= by.verbose * min(sum(term not in weights for term in value), _VERBOSE_TERMS_MAX)
     near = found.likeness or 0.0
     points += by.vector * near

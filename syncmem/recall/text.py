@@ -20,6 +20,7 @@ from syncmem.replica.index import mark
 POSTINGS_MAX: Final = 4_000  # entries of one term that are looked at; a term with more is called frequent
 SLOTS_MAX: Final = 60  # slots whose beliefs are read for a question
 DOCUMENTS_MAX: Final = 1_000  # documents whose rectangles may be, until enough of them hold
+SAID_MAX: Final = 200  # documents that lead to their slot, whether they hold or not
 _SLOTS_OF_PREDICATE: Final = 200  # slots proposed because of their predicate alone
 _PREDICATES_MAX: Final = 8  # predicates that propose slots: those that explain most of the question
 _PREFIX_LETTERS: Final = 4  # a term of so many letters also finds words that begin with it ...
@@ -30,11 +31,17 @@ _STOP_WEIGHT: Final = 0.1  # of a word that only says how something is asked
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """What is to be looked at, the most promising first; ``weights``: how much each term of the question tells."""
+    """What is to be looked at, the most promising first.
+
+    Attributes:
+        weights: how much each term of the question tells.
+        said: of slots, the terms that values have which were ever said of them.
+    """
 
     slots: tuple[int, ...]
     documents: tuple[int, ...]
     weights: Mapping[str, float]
+    said: Mapping[int, frozenset[str]]
 
 
 class Texts:
@@ -46,7 +53,9 @@ class Texts:
     def propose(self, question: Question, axes: Axes, matches: Mapping[str, Match], filters: str) -> Proposed:
         """Slots and documents for a question; ``filters`` as :func:`filters_of` gives them."""
         postings = {term: self._with(term, axes, filters) for term in question.content}
-        weights = _weights(question, {term: len(found) for term, found in postings.items()}, matches)
+        gone = {term: self._gone(term, axes, filters) for term in question.content}
+        counts = {term: len(postings[term] or gone[term]) for term in question.content}
+        weights = _weights(question, counts, matches)
         sums: dict[int, float] = {}
         rare = {term: found for term, found in postings.items() if len(found) <= POSTINGS_MAX}
         for term, found in rare.items() if any(rare.values()) else postings.items():
@@ -57,7 +66,8 @@ class Texts:
         ranked = sorted(sums, key=lambda entry: (-sums[entry], entry))
         slots = [entry >> 1 for entry in ranked if entry & 1]
         documents = [entry >> 1 for entry in ranked if not entry & 1]
-        return Proposed(tuple(slots[:SLOTS_MAX]), tuple(documents[:DOCUMENTS_MAX]), weights)
+        said = self._said({term: [*postings[term], *gone[term]] for term in question.content}, weights)
+        return Proposed(tuple(slots[:SLOTS_MAX]), tuple(documents[:DOCUMENTS_MAX]), weights, said)
 
     def _with(self, term: str, axes: Axes, filters: str) -> list[int]:
         """The entries with a term, in a value or an entity; if those are few, also ones that begin with it."""
@@ -65,6 +75,34 @@ class Texts:
         if len(found) <= _FEW and len(term) >= _PREFIX_LETTERS and not term[0].isdigit():
             return self._entries(f'("{term}"* OR "@{term}"*){filters}', axes.n)
         return found
+
+    def _gone(self, term: str, axes: Axes, filters: str) -> list[int]:
+        """The documents with a term that are (or at the known time were) no longer believed."""
+        if axes.n is None:
+            sql = "SELECT rowid FROM text_past WHERE text_past MATCH ? AND NOT rowid & 1 LIMIT ?"
+            return [row[0] for row in self._db.execute(sql, (f'"{term}"{filters}', POSTINGS_MAX)).fetchall()]
+        found = []
+        for table in ("text_live", "text_past"):
+            sql = f"SELECT rowid FROM {table} t WHERE {table} MATCH ?1 AND {_NO_LONGER} LIMIT ?3"
+            found += [row[0] for row in self._db.execute(sql, (f'"{term}"{filters}', axes.n, POSTINGS_MAX)).fetchall()]
+        return found
+
+    def _said(self, found: Mapping[str, list[int]], weights: Mapping[str, float]) -> dict[int, frozenset[str]]:
+        """The slots of the most promising documents, with the terms that led there: the most promising slots first."""
+        held: dict[int, list[str]] = {}
+        for term, entries in found.items():
+            if len(entries) <= POSTINGS_MAX and term in weights:
+                for entry in entries:
+                    if not entry & 1:
+                        held.setdefault(entry >> 1, []).append(term)
+        told = {document: sum(weights[term] for term in terms) for document, terms in held.items()}
+        best = sorted(told, key=lambda document: (-told[document], document))[:SAID_MAX]
+        sql = f"SELECT id, slot FROM documents WHERE id IN ({','.join(map(str, best))})"
+        slot_of = dict(self._db.execute(sql).fetchall())
+        slots: dict[int, set[str]] = {}
+        for document in best:
+            slots.setdefault(slot_of[document], set()).update(held[document])
+        return {slot: frozenset(terms) for slot, terms in slots.items()}
 
     def _add_slots(
         self,
@@ -106,6 +144,10 @@ _BELIEVED: Final = (
     f"CASE t.rowid & 1 WHEN 1 THEN EXISTS (SELECT 1 FROM beliefs b WHERE b.slot = t.rowid >> 1 AND {_THEN}) "
     "ELSE EXISTS (SELECT 1 FROM documents d JOIN beliefs b ON b.slot = d.slot AND b.lane = d.lane "
     f"AND b.value = d.value WHERE d.id = t.rowid >> 1 AND {_THEN}) END"
+)
+_NO_LONGER: Final = (
+    f"NOT t.rowid & 1 AND NOT {_BELIEVED} AND EXISTS (SELECT 1 FROM documents d JOIN beliefs b ON b.slot = d.slot "
+    "AND b.lane = d.lane AND b.value = d.value WHERE d.id = t.rowid >> 1 AND b.known_from <= ?2)"
 )
 
 

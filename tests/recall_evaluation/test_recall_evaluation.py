@@ -12,19 +12,8 @@ import pytest
 from syncmem import Memory
 from tests.recall_evaluation.__main__ import main
 from tests.recall_evaluation.asking import ALL_WANTED, LANGUAGES, Answer, Question, questions
-from tests.recall_evaluation.embedders import embedder
-from tests.recall_evaluation.finders import (
-    BySlot,
-    ByText,
-    ByVector,
-    Finder,
-    Ranked,
-    RankedRow,
-    Row,
-    Summed,
-    believed,
-    written,
-)
+from tests.recall_evaluation.embedders import Vectors
+from tests.recall_evaluation.finders import ByText, ByVector, Finder, Ranked, RankedRow, Row, believed, written
 from tests.recall_evaluation.scoring import HITS, by_kind, outcomes, score
 from tests.recall_evaluation.telling import CLAIMS, everything_said, told
 
@@ -38,7 +27,7 @@ LITTLE_WORDS = """
 
 @pytest.fixture(scope="module")
 def memory() -> Iterator[Memory]:
-    with told() as memory:
+    with told(embedder=None) as memory:
         yield memory
 
 
@@ -194,17 +183,19 @@ def test_a_store_without_time_hands_over_what_no_longer_holds(memory: Memory) ->
 def test_a_value_that_is_gone_leads_to_what_holds_in_its_slot(memory: Memory) -> None:
     """The past may be searched, as long as the present is what is handed over."""
     traps = [question for question in questions() if question.kind == "stale_traps"]
-    bare, by_slot = (score(outcomes(finder, memory, traps)) for finder in (ByText(believed(memory)), BySlot(memory)))
-    assert by_slot.recall_at_5 > 0.95 > 2 * bare.recall_at_5
-    assert by_slot.stale == 0
+    bare, ours = (score(outcomes(finder, memory, traps)) for finder in (ByText(believed(memory)), memory))
+    assert ours.recall_at_5 > 0.95 > 2 * bare.recall_at_5
+    assert ours.stale == 0
 
 
-def test_the_sum_is_better_than_its_parts(memory: Memory) -> None:
+def test_words_and_vectors_together_are_better_than_either(memory: Memory) -> None:
     pytest.importorskip("wordllama", reason="needs wordllama")
-    finders = (BySlot(memory), ByVector(memory, embedder("wordllama")), Summed(memory, embedder("wordllama")))
-    text, vector, both = (score(outcomes(finder, memory, questions())) for finder in finders)
-    assert both.recall_at_5 > 0.85 > max(text.recall_at_5, vector.recall_at_5)
-    assert both.stale == 0
+    with told(embedder="wordllama") as both:
+        both.index()
+        finders = (memory, ByVector(memory, Vectors("wordllama")), both)
+        words, vectors, hybrid = (score(outcomes(finder, memory, questions())) for finder in finders)
+    assert hybrid.recall_at_5 > max(words.recall_at_5, vectors.recall_at_5)
+    assert hybrid.stale == 0
 
 
 def test_the_entity_that_is_asked_about_is_the_only_one_found(memory: Memory) -> None:
