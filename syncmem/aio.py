@@ -109,6 +109,7 @@ class AsyncMemory:
     briefing = _on_owner(Memory.briefing)
     search = _on_owner(Memory.search)
     why_said = _on_owner(Memory.why_said)
+    share_recall = _on_owner(Memory.share_recall)
     index = _on_owner(Memory.index)
     entities = _on_owner(Memory.entities)
     predicates = _on_owner(Memory.predicates)

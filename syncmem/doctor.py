@@ -26,7 +26,8 @@ def examine(replica: Replica, *, full: bool) -> Doctor:
     """Look at everything cheap; ``full`` also reads every event and recomputes every chain."""
     facts: dict[str, Any] = {}
     problems: list[str] = []
-    for look in (_library, _file, _keys, _logs, _forks, _clocks, _held, _erased, _episodes, diagnose, _candidates):
+    stored = (_library, _file, _keys, _logs, _forks, _clocks, _held, _erased, _episodes, _recall)
+    for look in (*stored, diagnose, _candidates):
         look(replica, facts, problems)
     if full:
         _read_all(replica, facts, problems)
@@ -227,6 +228,18 @@ def _candidates(replica: Replica, facts: dict[str, Any], problems: list[str]) ->
     facts["candidates"] = {"waiting": waiting, "in_doubt": in_doubt}
     if waiting > WAITING_NOTABLE:
         problems.append(f"{waiting} candidates wait to be judged; call consolidate() from time to time")
+
+
+def _recall(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
+    """What recall finds by: words, and of each model how many texts have its vector."""
+    count = "SELECT count(*) FROM documents"
+    with_vector = "SELECT e.id, (SELECT count(*) FROM vectors v WHERE v.model = e.no) FROM embedders e ORDER BY e.id"
+    facts["recall"] = {
+        "indexed": replica.index.whole,
+        "texts": int(replica.db.execute(count).fetchone()[0]),
+        "vectors": dict(replica.db.execute(with_vector).fetchall()),
+        "read_log": int(replica.db.execute("SELECT count(*) FROM recalls").fetchone()[0]),
+    }
 
 
 def _read_all(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""The verbs of recall that a Memory has: recall, briefing, search, why_said, index."""
+"""The verbs of recall that a Memory has: recall, briefing, search, why_said, share_recall, index."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from syncmem import statements
 from syncmem.asking import Asking
-from syncmem.errors import FileError, InvalidInput
+from syncmem.errors import FileError, InvalidInput, NotFound
+from syncmem.model.instant import to_datetime
+from syncmem.model.subjects import subjects
 from syncmem.model.words import terms
+from syncmem.observed import Observation
+from syncmem.observing import Observing
 from syncmem.replica.catalog import VAULT
 from syncmem.results import Belief
 from syncmem.statements import When
@@ -33,8 +37,8 @@ EMBEDDED_AT_RECALL: Final = 16  # documents that one recall makes vectors for
 EMBEDDED_AT_ONCE: Final = 64  # ... and one step of index()
 
 
-class Recalling(Asking):
-    """recall, briefing, search, why_said, index."""
+class Recalling(Asking, Observing):
+    """recall, briefing, search, why_said, share_recall, index."""
 
     _answers: Answering | None = None
     _embedder_wanted: Embedder | str | None = None
@@ -147,19 +151,51 @@ class Recalling(Asking):
         self._index_texts()
         with self._seeing():
             saying = Saying(self._replica, self._reading, self._telling, self._answering)
-            entry = saying.entry(about)
+            entry, found = saying.entry(about)
             asked = again(entry, self._now())
         if asked is None or entry.asked is None or entry.question is None:
             with self._seeing():
-                return saying.said(entry, None, entry.instant)
+                return saying.said(entry, found, None, entry.instant)
         axes, instant = asked
         wish = self._wish(entry.asked["k"], None, None, False)
         likeness = self._likeness(entry.question)
         with self._seeing():
             if entry.asked["briefing"]:
-                return saying.said(entry, self._answering.brief(axes, wish), instant)
+                return saying.said(entry, found, self._answering.brief(axes, wish), instant)
             answer = self._answering.answer(self._question(entry.question, axes), axes, wish, likeness(), ())
-            return saying.said(entry, answer, instant)
+            return saying.said(entry, found, answer, instant)
+
+    def share_recall(self, receipt: str, *, scope: str = VAULT) -> Observation:
+        """Let the other devices know what was recalled here: :meth:`why_said` tells it there once they have synced.
+
+        What travels is the question and references to the claims, as an episode of kind "recall"; it is erased with
+        everybody who is in either.
+
+        Raises:
+            NotFound: this device's read log knows of no such recall.
+            InvalidInput: its question was erased.
+        """
+        from syncmem.recall import sharing
+
+        with self._lock:
+            entry = self._replica.readlog.entry(statements.text("receipt", receipt, QUESTION_BYTES_MAX))
+            if entry is None:
+                raise NotFound(f"this device has no recall {receipt!r}; pass recalled.receipt")
+            if entry.asked is None or entry.question is None:
+                raise InvalidInput("the question was erased with whom it was about; there is nothing to share")
+            found = self._replica.readlog.found(entry)
+            logs, places = self._replica.logs, [each.claim for each in found if each.claim]
+            about = {name for place in places for name in subjects(logs.key_of(place).scope, logs.event(place))}
+            about |= sharing.named_in(entry.question, self.entities(scope=scope)) | {entry.asked["entity"]} - {None}
+            return self.observe(
+                sharing.written(entry, found, self._telling.event_id),
+                kind=sharing.KIND,
+                at=to_datetime(entry.time),
+                conversation=entry.id,
+                mentions=about,
+                source="agent",
+                scope=scope,
+            )
 
     def index(self, *, progress: Callable[[int, int], None] | None = None) -> None:
         """Make all that recall needs: the texts, once, and the vectors that are lacking.

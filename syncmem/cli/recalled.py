@@ -81,7 +81,8 @@ def search(session: Session, text: str, **options: Any) -> None:
 
 @verb("why-said")
 @click.argument("receipt_or_text")
-def why_said(session: Session, receipt_or_text: str) -> None:
+@click.option("--share", is_flag=True, help="Let the other devices tell it, too, once they have synced.")
+def why_said(session: Session, receipt_or_text: str, share: bool) -> None:
     """What a model had been given, and what would be different now.
 
     RECEIPT_OR_TEXT is a receipt, or any text that holds one or the block that was handed out; '-' reads it.
@@ -89,6 +90,8 @@ def why_said(session: Session, receipt_or_text: str) -> None:
     text = sys.stdin.read() if receipt_or_text == "-" else receipt_or_text
     with session.memory() as memory:
         said = memory.why_said(text)
+        if share:
+            memory.share_recall(said.receipt)
     session.show(said.to_dict(), lambda: _told(session, said))
 
 

@@ -10,14 +10,19 @@ from hashlib import sha256
 
 from syncmem.errors import NotFound
 from syncmem.model.event import Event
-from syncmem.model.value import NONE
+from syncmem.model.instant import BEGINNING, FOREVER
+from syncmem.model.record import Record
+from syncmem.model.value import NONE, to_json
 from syncmem.recall.answering import Answering, axes_of, moment
 from syncmem.recall.asked import Axes
 from syncmem.recall.ranking import Found
 from syncmem.recall.receipts import blocks_in, receipts_in
 from syncmem.recall.results import Hit, Recalled, Said, SaidClaim
+from syncmem.recall.sharing import KIND, read
+from syncmem.replica.episodes import Held
 from syncmem.replica.reading import Reading
 from syncmem.replica.readlog import Entry, Reference
+from syncmem.replica.rectangles import Rectangle
 from syncmem.replica.replica import Replica
 from syncmem.replica.telling import Telling
 
@@ -34,8 +39,10 @@ class Saying:
         self._telling = telling
         self._answering = answering
 
-    def entry(self, about: str) -> Entry:
-        """The entry of a receipt, of a prompt as it was handed out, or of a text that carries either.
+    def entry(self, about: str) -> tuple[Entry, list[Reference]]:
+        """The entry of a receipt, of a prompt as it was handed out, or of a text that carries either; what it found.
+
+        Entries that other devices shared are known by their receipts.
 
         Raises:
             NotFound: there is none.
@@ -44,19 +51,40 @@ class Saying:
         for receipt in receipts_in(about):
             found = log.entry(receipt)
             if found is not None:
-                return found
+                return found, log.found(found)
+            shared = self._shared(receipt)
+            if shared is not None:
+                return shared
         for block in [about, *blocks_in(about)]:
             found = log.of_digest(sha256(block.encode()).digest())
             if found is not None:
-                return found
+                return found, log.found(found)
         raise NotFound(
             "no recall of this device is known by that; pass a receipt (recall-...), or a text that holds one or the "
-            "block that was handed out: each device has a read log of its own"
+            "block that was handed out: each device has a read log of its own, and share_recall() sends an entry"
         )
 
-    def said(self, entry: Entry, now: Recalled | None, instant: int) -> Said:
+    def _shared(self, receipt: str) -> tuple[Entry, list[Reference]] | None:
+        """The entry that another device shared under a receipt, if it has arrived."""
+        listed = self._replica.fold.episodes.listed(
+            scope=None, speaker=None, since=BEGINNING, until=FOREVER, conversation=receipt
+        )
+        for held in listed:
+            if held.said.kind == KIND:
+                arrival = self._replica.logs.arrival
+                return read(self._content(held), self._telling.position, arrival, arrival(held.position))
+        return None
+
+    def _content(self, held: Held) -> str:
+        episodes = self._replica.fold.episodes
+        if episodes.missing(held):
+            raise NotFound(f"what was shared of it is not all here; fetch({held.id.hex()!r}) brings it")
+        chunks = [episodes.chunk(held, number) or b"" for number in range(1, held.said.chunk_count + 1)]
+        return b"".join([held.said.content or b"", *chunks]).decode()
+
+    def said(self, entry: Entry, found: list[Reference], now: Recalled | None, instant: int) -> Said:
         """What an entry says; ``now``: the same question asked again, ``instant``: about which moment."""
-        claims = tuple(self._claim(reference, entry, instant) for reference in self._replica.readlog.found(entry))
+        claims = tuple(self._claim(reference, entry, instant) for reference in found)
         hits = () if now is None else tuple(sorted((*now.hits, *now.cut), key=lambda hit: (hit.past, -hit.score)))
         then = {_told(c.belief.entity, c.belief.predicate, c.belief.value, c.past) for c in claims if c.belief}
         anew = {_told(h.belief.entity, h.belief.predicate, h.belief.value, h.past) for h in hits}
@@ -94,7 +122,14 @@ class Saying:
             for lane, rectangle in look:
                 if rectangle.claim == position:
                     return Found(slot, lane, rectangle, reference.past)
+            if entry.shared:  # there it was believed; here it arrived together with what replaced it
+                return Found(slot, b"", self._claimed(placed[1]), reference.past)
         return None
+
+    def _claimed(self, record: Record) -> Rectangle:
+        """A belief as its claim alone would have it."""
+        told = to_json(record.value)
+        return Rectangle(record.start, record.stop, told, record.trust, 0, record.source, record.position)
 
     def _since(self, found: Found, instant: int) -> str:
         """What became of a belief."""

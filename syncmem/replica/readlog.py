@@ -29,7 +29,10 @@ class Reference(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One recall; ``asked``: the limits, as JSON types. Question, limits and digest are None once they were erased."""
+    """One recall; ``asked``: the limits, as JSON types. Question, limits and digest are None once they were erased.
+
+    ``shared``: another device's.
+    """
 
     no: int
     id: str
@@ -39,6 +42,7 @@ class Entry(NamedTuple):
     question: str | None
     asked: dict[str, Any] | None
     digest: bytes | None
+    shared: bool = False
 
 
 class ReadLog:
@@ -134,4 +138,4 @@ _PUNCTUATION: Final = " .,;:!?¿¡\"'()[]«»„“”’"
 
 
 def _entry(row: tuple[Any, ...]) -> Entry:
-    return Entry._make(row)._replace(asked=None if row[6] is None else json.loads(row[6]))
+    return Entry(*row)._replace(asked=None if row[6] is None else json.loads(row[6]))

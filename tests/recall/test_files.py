@@ -37,6 +37,15 @@ def test_a_backup_has_the_index(tmp_path: Path) -> None:
         still_kept(memory)
 
 
+def test_the_doctor_says_how_far_recall_is_made(tmp_path: Path) -> None:
+    told(tmp_path / "a.db")
+    with Memory(tmp_path / "a.db", embedder="hashing") as memory:
+        memory.remember("bob", "home_city", "Rome")
+        memory.recall("Rome?", log=True)
+        facts = memory.doctor().facts["recall"]
+    assert facts == {"indexed": True, "texts": 3, "vectors": {"hashing-256-v1": 3}, "read_log": 1}
+
+
 @pytest.mark.skipif(driver().cipher is None, reason="needs SQLCipher: pip install 'syncmem[cipher]'")
 def test_an_encrypted_copy_has_the_index(tmp_path: Path) -> None:
     told(tmp_path / "a.db")

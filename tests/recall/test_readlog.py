@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from syncmem import Candidate, Environment, ManualClock, Memory, NotFound, Source, Utterance, english
+from syncmem import Candidate, Environment, InvalidInput, ManualClock, Memory, NotFound, Source, Utterance, english
 from syncmem.environment import seeded_randomness
 
 HOME = ("ana", "home_city")
@@ -135,3 +135,55 @@ def test_a_recall_answers_without_a_receipt_while_another_process_writes(tmp_pat
     assert [hit.belief.entity for hit in found.hits] == ["ana"]
     assert found.receipt is None and "receipt" not in found.prompt
     assert [note for note in found.notes if note.startswith("no receipt: ")]
+
+
+# -- shared -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def phone(clock: ManualClock) -> Iterator[Memory]:
+    environment = Environment(clock, seeded_randomness(2))
+    with Memory(":memory:", zone="UTC", embedder=None, environment=environment) as opened:
+        yield opened
+
+
+def test_what_one_device_recalled_can_be_told_on_another_once_it_was_shared(memory: Memory, phone: Memory) -> None:
+    phone.remember(*HOME, "Hamburg", changed_on="2018-01-01")
+    recalled = memory.recall("Where does Ana live?", k=1)
+    phone.merge(memory)
+    with pytest.raises(NotFound, match="share_recall"):
+        phone.why_said(recalled.receipt or "")
+    memory.share_recall(recalled.receipt or "")
+    memory.remember(*HOME, "Lisbon", changed_on="2025-05-01")
+    phone.merge(memory)
+    said = phone.why_said(f"It is Berlin [{recalled.receipt}].")
+    assert said.question == "Where does Ana live?" and said.different
+    (claim,) = said.claims
+    assert claim.belief is not None and claim.belief.value == "Berlin" and claim.handed
+    assert claim.since == "no longer holds; now 'Lisbon'"
+
+
+def test_sharing_twice_writes_once_and_what_is_shared_is_no_evidence(memory: Memory) -> None:
+    receipt = memory.recall("Where does Ana live?").receipt or ""
+    first, again = memory.share_recall(receipt), memory.share_recall(receipt)
+    assert first.new and not again.new and first.episode == again.episode
+    assert not memory.extract(first.episode, english, version=1).judged and not memory.questions()
+    with pytest.raises(NotFound, match="recalled.receipt"):
+        memory.share_recall("recall-0000000000000000")
+
+
+def test_a_shared_entry_is_erased_with_whom_it_found_or_asked_for(memory: Memory, phone: Memory) -> None:
+    memory.remember("carla", "home_city", "Oslo")
+    receipts = [memory.recall(q, entity=e, k=9).receipt or "" for q, e in (("home city", "ana"), ("Carla?", "bob"))]
+    for receipt in receipts:
+        memory.share_recall(receipt)
+    phone.merge(memory)
+    phone.erase("ana")
+    phone.erase("carla")
+    for receipt in receipts:
+        with pytest.raises(NotFound):
+            phone.why_said(receipt)
+    memory.merge(phone)
+    assert memory.why_said(receipts[0]).question is None
+    with pytest.raises(InvalidInput, match="erased"):
+        memory.share_recall(receipts[0])
