@@ -50,8 +50,8 @@ class Keeping:
     ...     keeping = Keeping(memory, "note")
     ...     keeping.put([Put(("ana", "1"), {"n": 1, "text": "likes tea"})])
     ...     keeping.put([Put(("ana", "2"), {"n": 2, "text": "dances"})])
-    ...     keeping.get(("ana", "1")).content, [item.key for item in keeping.select(("ana",), {"n": {"$gt": 1}})]
-    ({'n': 1, 'text': 'likes tea'}, ['2'])
+    ...     keeping.get(("ana", "1")).content, [item.path for item in keeping.select(("ana",), {"n": {"$gt": 1}})]
+    ({'n': 1, 'text': 'likes tea'}, [('ana', '2')])
     """
 
     def __init__(
@@ -71,20 +71,29 @@ class Keeping:
             scope=scope, trust=trust, source=source, observed_at=None, batch=None, reason=None, zone="UTC"
         )
         with memory._looking():
-            ready = self._kind() is not None and self._definition.declared
+            kind = self._replica.index.items.kind(self._predicate, self._said.scope)
+            ready = kind is not None and self._definition.declared
         if not ready:
             with memory.transaction():
                 if not self._definition.declared:
                     memory.define(predicate, cardinality="single", description=description, scope=scope)
-                if self._kind() is None:
-                    self._replica.index.items.begin(self._predicate, self._said.scope)
+                kind = self._replica.index.items.begin(self._predicate, self._said.scope)
+        assert kind is not None
+        self._kind = kind
 
     # -- reading ------------------------------------------------------------------------------------
 
     def get(self, path: Path) -> Item | None:
         """The object under a path, if there is one."""
+        entity = entity_of(path)
+        with self._memory._lock:  # what is found in the file is current, whoever wrote it meanwhile
+            slot = self._replica.catalog.cached(self._said.scope, entity, self._predicate)
+            if slot is not None and slot.entity == entity:
+                self._replica.db.check_usable()
+                if (found := self._lookup().of_slot(slot)) is not None:
+                    return found
         with self._memory._looking():
-            return self._get(self._lookup(), entity_of(path))
+            return self._get(self._lookup(), entity)
 
     def select(self, namespace: Path, wanted: Filter, limit: int | None = None, offset: int = 0) -> list[Item]:
         """The objects within a namespace that meet a filter, the newest first."""
@@ -104,6 +113,8 @@ class Keeping:
         Raises:
             InvalidInput: a path or an object that cannot be kept; nothing was written.
         """
+        if not puts:
+            return
         with self._memory.transaction():
             lookup = self._lookup()
             events = [event for put in puts for event in self._events(lookup, put)]
@@ -119,7 +130,7 @@ class Keeping:
             due = [(item, lease) for item in leased if (lease := self._lease(item)) is not None]
         if due:
             with self._memory.transaction():
-                said = [(Kind.AFFIRM, self._claim((*i.namespace, i.key), i.content, lease, None)) for i, lease in due]
+                said = [(Kind.AFFIRM, self._claim(i.path, i.content, lease, None)) for i, lease in due]
                 self._replica.append(self._said.scope, said)
 
     def _events(self, lookup: Lookup, put: Put) -> list[tuple[Kind, Payload]]:
@@ -155,9 +166,7 @@ class Keeping:
     def vectors(self, model: str) -> ItemVectors:
         """The vectors of these objects under a model."""
         with self._memory._lock:
-            kind = self._kind()
-            assert kind is not None, "its items are kept since it was opened"
-            return ItemVectors(self._replica, kind, model)
+            return ItemVectors(self._replica, self._kind, model)
 
     def lacking(self, vectors: ItemVectors, most: int) -> list[tuple[Lacking, bool | list[str] | None]]:
         """Objects whose vectors are to be made, each with what was said of its index."""
@@ -197,18 +206,13 @@ class Keeping:
     def _definition(self) -> Any:
         return self._replica.catalog.predicate(self._said.scope, self._predicate)
 
-    def _kind(self) -> int | None:
-        return self._replica.index.items.kind(self._predicate, self._said.scope)
-
     def _now(self) -> int:
         """The present, as :mod:`syncmem.replica.items` has it."""
         return max(self._memory._now(), self._replica.index.items.present)
 
     def _lookup(self) -> Lookup:
-        kind = self._kind()
-        assert kind is not None, "its items are kept since it was opened"
-        return Lookup(self._replica.db, kind, self._now())
+        return Lookup(self._replica.db, self._kind, self._now())
 
     def _get(self, lookup: Lookup, entity: str) -> Item | None:
         slot = self._replica.catalog.find(self._said.scope, entity, self._predicate)
-        return None if slot is None else lookup.of_slot(slot.id)
+        return None if slot is None else lookup.of_slot(slot)

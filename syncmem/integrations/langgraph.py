@@ -211,11 +211,13 @@ class SyncmemStore(BaseStore):
             found = self._keeping.get((*op.namespace, str(op.key)))
             if found is None:
                 return None
-            self._keeping.renew([found] if op.refresh_ttl else [])
+            if op.refresh_ttl:
+                self._keeping.renew([found])
             return Item(**_parts(found))
         if isinstance(op, SearchOp):
             ranked = self._search(op, vectors)
-            self._keeping.renew([item for _, item in ranked] if op.refresh_ttl else [])
+            if op.refresh_ttl:
+                self._keeping.renew([item for _, item in ranked])
             return [SearchItem(**_parts(item), score=score) for score, item in ranked]
         return self._list(op) if isinstance(op, ListNamespacesOp) else None
 
@@ -296,8 +298,9 @@ def _put(op: PutOp) -> Put:
 
 
 def _parts(item: Kept) -> dict[str, Any]:
+    *namespace, key = item.path
     times = {"created_at": to_datetime(item.created), "updated_at": to_datetime(item.updated)}
-    return {"namespace": item.namespace, "key": item.key, "value": item.content, **times}
+    return {"namespace": tuple(namespace), "key": key, "value": item.content, **times}
 
 
 def _before_wildcard(path: Path) -> Path:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, Final, NamedTuple
 
 from syncmem.model.instant import BEGINNING, FOREVER
@@ -59,12 +60,16 @@ class Items:
         """The number of a predicate in a scope, if its items are kept."""
         return self._kinds.get((predicate, scope))
 
-    def begin(self, predicate: str, scope: str) -> None:
-        """Keep the items of a predicate from now on; inside a write transaction."""
+    def begin(self, predicate: str, scope: str) -> int:
+        """Keep the items of a predicate from now on; its number. Inside a write transaction."""
+        known = self.kind(predicate, scope)
+        if known is not None:
+            return known
         row = (predicate, scope, self.present)
         self._db.execute("INSERT INTO item_kinds (predicate, scope, present) VALUES (?, ?, ?)", row)
         self.forget()
         self._keep_all(predicate, scope)
+        return self._kinds[predicate, scope]
 
     def anew(self) -> None:
         """Everything derived was folded anew, and slots may have other numbers."""
@@ -190,14 +195,14 @@ def path_of(entity: str) -> list[str] | None:
 
 def _word(label: str) -> str:
     """A text as JSON, with escapes where an entity could not hold it as it is."""
-    plain = json.dumps(label, ensure_ascii=False)
+    plain = encode_basestring(label)
     if plain.isascii():
         return plain
     try:
         plain.encode()
     except UnicodeEncodeError:
-        return json.dumps(label)
-    return plain if normalized(plain) == plain else json.dumps(label)
+        return encode_basestring_ascii(label)
+    return plain if normalized(plain) == plain else encode_basestring_ascii(label)
 
 
 def fields_of(value: str) -> list[tuple[str, str | int | float]]:

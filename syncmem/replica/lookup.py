@@ -13,14 +13,19 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from syncmem.model.conditions import Filter, meets, operates
+from syncmem.replica.catalog import Slot
 from syncmem.replica.connection import Database
-from syncmem.replica.items import CLIPPED, clipped, namespace_of, path_of
+from syncmem.replica.items import CLIPPED, clipped, namespace_of
 
 FEW = 1_000  # items that are sorted rather than walked
 _EXACT_NUMBER_MAX: Final = 2**53  # up to here a number in the index is the number
 _LIVE: Final = "i.valid_from <= :now AND i.valid_to > :now"
 _WITHIN: Final = "i.kind = :kind AND i.space >= :space AND i.space < :beyond"
-_COLUMNS: Final = "i.no, i.slot, i.space, s.entity, i.valid_from, i.valid_to, i.created, i.claim, i.value"
+_COLUMNS: Final = "i.no, i.slot, s.entity, i.valid_from, i.valid_to, i.created, i.claim, i.value"
+_OF_SLOT: Final = (
+    "SELECT i.no, i.slot, :entity, i.valid_from, i.valid_to, i.created, i.claim, i.value FROM items i "
+    f"WHERE i.slot = :slot AND {_LIVE}"
+)
 _SPACES: Final = (
     "WITH RECURSIVE spaces(space) AS ("
     "SELECT min(space) FROM items WHERE kind = :kind AND space >= :space AND space < :beyond UNION ALL "
@@ -36,13 +41,17 @@ class Item(NamedTuple):
 
     no: int
     slot: int
-    namespace: tuple[str, ...]
-    key: str
+    entity: str
     updated: int
     until: int
     created: int
     claim: int
     value: str
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The namespace, and the key in it."""
+        return tuple(json.loads(self.entity))
 
     @property
     def content(self) -> dict[str, Any]:
@@ -66,17 +75,16 @@ class Lookup:
         self._db = database
         self._about: dict[str, Any] = {"kind": kind, "now": instant}
 
-    def of_slot(self, slot: int) -> Item | None:
+    def of_slot(self, slot: Slot) -> Item | None:
         """The item of a slot."""
-        sql = f"SELECT {_COLUMNS} FROM items i CROSS JOIN slots s ON s.id = i.slot WHERE i.slot = :slot AND {_LIVE}"
-        row = self._db.execute(sql, self._about | {"slot": slot}).fetchone()
-        return None if row is None else _item(row)
+        row = self._db.execute(_OF_SLOT, self._about | {"slot": slot.id, "entity": slot.entity}).fetchone()
+        return None if row is None else Item(*row)
 
     def numbered(self, numbers: Sequence[int]) -> list[Item]:
         """The items of some numbers."""
         source = "json_each(:numbers) j CROSS JOIN items i ON i.no = j.value CROSS JOIN slots s ON s.id = i.slot"
         sql = f"SELECT {_COLUMNS} FROM {source}"
-        return [_item(row) for row in self._db.execute(sql, {"numbers": json.dumps(numbers)})]
+        return [Item(*row) for row in self._db.execute(sql, {"numbers": json.dumps(numbers)})]
 
     def spaces(self, space: str) -> list[tuple[str, ...]]:
         """The namespaces within one that hold any item."""
@@ -92,9 +100,9 @@ class Lookup:
         if len(conditions) == _parts(wanted) and all(condition.exact for condition in conditions):
             about |= {"limit": -1 if limit is None else limit, "offset": offset}
             sql = f"{self._query(conditions, about)} LIMIT :limit OFFSET :offset"
-            return [_item(row) for row in self._db.execute(sql, about)]
+            return [Item(*row) for row in self._db.execute(sql, about)]
         rows = self._db.execute(self._query(conditions, about), about)
-        found = (item for item in map(_item, rows) if meets(item.content, wanted))
+        found = (item for item in map(Item._make, rows) if meets(item.content, wanted))
         return list(islice(found, offset, None if limit is None else offset + limit))
 
     def _query(self, conditions: list[_Proposed], about: dict[str, Any]) -> str:
@@ -104,16 +112,20 @@ class Lookup:
             f"SELECT item FROM item_fields WHERE kind = :kind AND name = :name{number} AND {each.test.format(number)}"
             for number, each in enumerate(conditions)
         ]
-        counts = [self._db.execute(f"SELECT count(*) FROM ({way} LIMIT {FEW})", about).fetchone()[0] for way in ways]
-        fewest = counts.index(min(counts))
+        narrowest, few = None, FEW
+        for number, way in enumerate(ways):
+            count = self._db.execute(f"SELECT count(*) FROM ({way} LIMIT {few})", about).fetchone()[0]
+            if count < few:
+                narrowest, few = number, count
         tests = [_WITHIN, _LIVE] + [
             f"EXISTS (SELECT 1 FROM item_fields f WHERE f.kind = i.kind AND f.name = :name{number} "
             f"AND f.value = :value{number} AND f.item = i.no)"
             for number, condition in enumerate(conditions)
-            if condition.test == _SAME and number + 1 != fewest
+            if condition.test == _SAME and number + 1 != narrowest
         ]
-        few = counts[fewest] < FEW
-        source = f"({ways[fewest]}) w CROSS JOIN items i ON i.no = w.item" if few else "items i INDEXED BY items_latest"
+        source = "items i INDEXED BY items_latest"
+        if narrowest is not None:
+            source = f"({ways[narrowest]}) w CROSS JOIN items i ON i.no = w.item"
         rest = f"CROSS JOIN slots s ON s.id = i.slot WHERE {' AND '.join(tests)}"
         return f"SELECT {_COLUMNS} FROM {source} {rest} ORDER BY i.valid_from DESC, i.no DESC"
 
@@ -157,13 +169,6 @@ def _is_exact(value: str | int | float) -> bool:
 
 def _range(space: str) -> dict[str, str]:
     return {"space": space, "beyond": space[:-1] + chr(ord(space[-1]) + 1)}
-
-
-def _item(row: tuple[Any, ...]) -> Item:
-    no, slot, space, entity, *rest = row
-    path = path_of(entity)
-    assert path is not None, "items have paths"
-    return Item(no, slot, namespace_of(space), path[-1], *rest)
 
 
 def within(space: str) -> tuple[str, dict[str, str]]:
