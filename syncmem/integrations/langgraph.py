@@ -184,9 +184,9 @@ class SyncmemStore(BaseStore):
         made: Sequence[Sequence[float]] | None = None
         while True:
             try:
-                wanted = _sent(steps, made)
-            except _Done as done:
-                result: R = done.result
+                wanted = steps.send(made)  # type: ignore[arg-type]  # the first time there is nothing to send
+            except StopIteration as stopped:
+                result: R = stopped.value
                 return result
             assert self._model is not None
             made = (self._model.embed_queries if wanted.asked else self._model.embed_documents)(wanted.texts)
@@ -213,12 +213,12 @@ class SyncmemStore(BaseStore):
                 return None
             if op.refresh_ttl:
                 self._keeping.renew([found])
-            return Item(**_parts(found))
+            return Item(**_parts(found, op.namespace, str(op.key)))
         if isinstance(op, SearchOp):
             ranked = self._search(op, vectors)
             if op.refresh_ttl:
                 self._keeping.renew([item for _, item in ranked])
-            return [SearchItem(**_parts(item), score=score) for score, item in ranked]
+            return [SearchItem(**_parts(item, *_split(item.path)), score=score) for score, item in ranked]
         return self._list(op) if isinstance(op, ListNamespacesOp) else None
 
     def _search(self, op: SearchOp, vectors: dict[str, bytes]) -> list[Ranked]:
@@ -297,10 +297,13 @@ def _put(op: PutOp) -> Put:
     return Put((*op.namespace, str(op.key)), value, lease, op.index)
 
 
-def _parts(item: Kept) -> dict[str, Any]:
-    *namespace, key = item.path
+def _split(path: Path) -> tuple[Path, str]:
+    return path[:-1], path[-1]
+
+
+def _parts(item: Kept, namespace: Path, key: str) -> dict[str, Any]:
     times = {"created_at": to_datetime(item.created), "updated_at": to_datetime(item.updated)}
-    return {"namespace": tuple(namespace), "key": key, "value": item.content, **times}
+    return {"namespace": namespace, "key": key, "value": item.content, **times}
 
 
 def _before_wildcard(path: Path) -> Path:

@@ -111,9 +111,9 @@ class Items:
         """Make the items of a slot what its rectangles say; before ``changed_from`` those are as they were."""
         names = self._db.execute("SELECT predicate, scope, entity FROM slots WHERE id = ?", (slot,)).fetchone()
         kind = None if names is None else self._kinds.get((names[0], names[1]))
-        path = None if kind is None else path_of(names[2])
+        space = None if kind is None else space_in(names[2])
         before = self._kept(slot) if kind is not None else {}
-        found = self._db.execute(_OPEN, (slot, self.present)).fetchall() if path else []
+        found = self._db.execute(_OPEN, (slot, self.present)).fetchall() if space else []
         same_until = BEGINNING if changed_from is None else changed_from
         runs = {start: row.created for start, row in before.items() if start <= same_until}
         for start, end, claim, value in found:
@@ -123,8 +123,8 @@ class Items:
                 if old.valid_to != end:
                     self._db.execute("UPDATE items SET valid_to = ? WHERE no = ?", (end, old.no))
                 del before[start]
-            elif path and value.startswith("{"):
-                self._put((kind, slot, space_of(path[:-1]), start, end, runs[start], claim, value))
+            elif value.startswith("{"):
+                self._put((kind, slot, space, start, end, runs[start], claim, value))
         for row in before.values():
             self._take_out(row)
 
@@ -181,16 +181,18 @@ def namespace_of(space: str) -> tuple[str, ...]:
     return tuple(json.loads(space[:-1] + "]"))
 
 
-def path_of(entity: str) -> list[str] | None:
-    """The path that an entity is, if it is one."""
+def space_in(entity: str) -> str | None:
+    """The namespace in which the path is that an entity is, if it is one, as :func:`space_of` writes it."""
     if not entity.startswith('["'):
         return None
     try:
         path = json.loads(entity)
     except ValueError:
         return None
-    sound = len(path) > 1 and all(type(label) is str for label in path)
-    return path if sound and entity_of(path) == entity else None
+    if len(path) < 2 or not all(type(label) is str for label in path):
+        return None
+    space = space_of(path[:-1])
+    return space if f"{space}{_word(path[-1])}]" == entity else None
 
 
 def _word(label: str) -> str:

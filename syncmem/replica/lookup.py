@@ -18,6 +18,7 @@ from syncmem.replica.connection import Database
 from syncmem.replica.items import CLIPPED, clipped, namespace_of
 
 FEW = 1_000  # items that are sorted rather than walked
+NARROW = 100  # items among which no narrower way is looked for
 _EXACT_NUMBER_MAX: Final = 2**53  # up to here a number in the index is the number
 _LIVE: Final = "i.valid_from <= :now AND i.valid_to > :now"
 _WITHIN: Final = "i.kind = :kind AND i.space >= :space AND i.space < :beyond"
@@ -114,6 +115,8 @@ class Lookup:
         ]
         narrowest, few = None, FEW
         for number, way in enumerate(ways):
+            if few <= NARROW:
+                break
             count = self._db.execute(f"SELECT count(*) FROM ({way} LIMIT {few})", about).fetchone()[0]
             if count < few:
                 narrowest, few = number, count

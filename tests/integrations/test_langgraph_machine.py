@@ -50,11 +50,12 @@ operations = st.one_of(
 
 
 class Beside(RuleBasedStateMachine):
-    few = lookup.FEW
+    few, narrow = lookup.FEW, 0  # always by the narrowest way
 
     def __init__(self) -> None:
         super().__init__()
-        lookup.FEW, self.before = self.few, lookup.FEW
+        self.before = lookup.FEW, lookup.NARROW
+        lookup.FEW, lookup.NARROW = self.few, self.narrow
         self.clock = ManualClock(1_700_000_000_000_000)
         self.memory = Memory(":memory:", environment=Environment(self.clock, seeded_randomness(1)), embedder=None)
         self.other = Memory(":memory:", environment=Environment(self.clock, seeded_randomness(2)), embedder=None)
@@ -63,7 +64,7 @@ class Beside(RuleBasedStateMachine):
         self.leased: set[tuple[tuple[str, ...], str]] = set()
 
     def teardown(self) -> None:
-        lookup.FEW = self.before
+        lookup.FEW, lookup.NARROW = self.before
         self.memory.close()
         self.other.close()
 
@@ -150,7 +151,7 @@ def facts(result: Any) -> Any:
 class WalkingBeside(Beside):
     """The same where there are more items than are sorted: they are walked from the newest on."""
 
-    few = 2
+    few, narrow = 2, 2
 
 
 TestBeside = Beside.TestCase
