@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from syncmem.judging.questions import Answer, Option, Question
     from syncmem.judging.rederiving import Derivation
     from syncmem.judging.verbs import Submission
+    from syncmem.memories import Memories
     from syncmem.recall.embedding import Embedder
     from syncmem.recall.results import Hit, Recalled, Said, SaidClaim
     from syncmem.standing import DeviceStatus, ErasureStatus, MailboxStatus, MailboxSync, SlotChange, Status, SyncReport
@@ -135,6 +136,7 @@ __all__ = [
     "ManualClock",
     "Match",
     "Matcher",
+    "Memories",
     "Memory",
     "MergeReport",
     "ModelExtractor",
@@ -194,6 +196,7 @@ _LATE = {
     **dict.fromkeys(("Answer", "Option", "Question"), "syncmem.judging.questions"),
     "Derivation": "syncmem.judging.rederiving",
     "Submission": "syncmem.judging.verbs",
+    "Memories": "syncmem.memories",
     "Embedder": "syncmem.recall.embedding",
     **dict.fromkeys(("Hit", "Recalled", "Said", "SaidClaim"), "syncmem.recall.results"),
     **dict.fromkeys(

@@ -54,6 +54,13 @@ class AsyncMemory:
         self._opened: Memory | None = None
         self._closed = False
 
+    @classmethod
+    def around(cls, memory: Memory) -> Self:
+        """The same for a memory that is open already."""
+        found = cls(memory.path)
+        found._opened = memory
+        return found
+
     async def __aenter__(self) -> Self:
         await self._run(lambda: self._memory)
         return self
@@ -65,6 +72,11 @@ class AsyncMemory:
         """Close the file and end the owner thread; safe to call twice."""
         if self._opened is not None and not self._closed:
             await self._run(self._opened.close)
+        self._closed = True
+        self._owner.shutdown(wait=False)
+
+    def let_go(self) -> None:
+        """End the owner thread and leave the memory open, to whoever opened it."""
         self._closed = True
         self._owner.shutdown(wait=False)
 

@@ -150,7 +150,8 @@ def wipe(path: str) -> Wipe:
     The content is overwritten first, as far as the disk obeys.  One file that resists keeps no other.
     """
     deleted, left = [], []
-    for file in dict.fromkeys([*ours(path), *ours(os.path.realpath(path))]):  # SQLite puts its own beside the target
+    found = [*ours(path), *ours(os.path.realpath(path))]  # SQLite puts its own beside the target of a link
+    for file in {(os.path.realpath(file.parent), file.name): file for file in found}.values():
         try:
             _overwrite(file)
             file.unlink()

@@ -13,6 +13,13 @@ ROOT = Path(__file__).parent.parent
 SAYS = {
     "two_devices.py": ["laptop believes: Stripe from 2021-02-01, then Acme from 2024-06-01", "equal: True"],
     "import_with_undo.py": ["after the import: +49 30 111 and +351 22 222", "-> +351 21 000 and None", "undone: +49"],
+    "langgraph_agent.py": [
+        "laptop: Your city is lisbon.",
+        "laptop: Your boat is unknown to me.",
+        "to bob: Your city is unknown to me.",
+        "phone: Your city is lisbon.",
+        "it was: berlin, then lisbon",
+    ],
     "what_was_said.py": [
         "believed: Lisbon, because ana said",
         "nothing was written",

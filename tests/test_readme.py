@@ -13,10 +13,15 @@ import pytest
 README = Path(__file__).parent.parent / "README.md"
 
 
-EXAMPLES = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+SECTIONS = [section.partition("\n") for section in README.read_text(encoding="utf-8").split("\n## ")]
+EXAMPLES = [
+    pytest.param(code, id=heading)
+    for heading, _, text in SECTIONS
+    for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+]
 
 
-@pytest.mark.parametrize("code", EXAMPLES, ids=["quickstart", "judging", "episodes", "recall"])
+@pytest.mark.parametrize("code", EXAMPLES)
 def test_an_example_runs_and_prints_what_it_says(code: str, tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(README.parent)}
     command = [sys.executable, "-c", code]

@@ -99,6 +99,14 @@ def test_a_memory_behind_a_link_is_deleted_where_it_is(tmp_path: Path) -> None:
     assert [path for path in tmp_path.rglob("*") if path.name != "disk"] == []
 
 
+def test_a_memory_named_by_a_relative_path_is_deleted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    Memory("data/a.db").close()
+    done = wipe("data/a.db")
+    assert done.left == () and list((tmp_path / "data").iterdir()) == []
+
+
 def test_a_file_that_resists_keeps_no_other_and_is_named(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     with Memory(path) as memory:

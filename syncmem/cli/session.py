@@ -22,6 +22,7 @@ import click
 from syncmem.errors import Busy, FileError, SyncmemError
 
 if TYPE_CHECKING:
+    from syncmem.memories import Memories
     from syncmem.memory import Memory
 
 DEFAULT_PATH: Final = "syncmem.db"
@@ -63,6 +64,12 @@ class Session:
 
         opening = self.opening(key_file)
         return Memory(path, wait_seconds=self.wait, keyring=keyring, **opening)
+
+    def memories(self, folder: str) -> Memories:
+        """The memories of many users, as this would open each."""
+        from syncmem.memories import Memories
+
+        return Memories(folder, wait_seconds=self.wait, **self.opening(self.key))
 
     def opening(self, key_file: str | None) -> Any:
         """What Memory, join and recover are told alike."""

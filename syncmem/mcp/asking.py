@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, create_model
 
 from syncmem.judging.questions import Answer, Question
 from syncmem.mcp.shapes import Written
-from syncmem.mcp.tools import told
+from syncmem.mcp.tools import Whose, told
 from syncmem.memory import Memory
 
 
@@ -22,11 +22,12 @@ class Choice(BaseModel):
     answer: str
 
 
-def answer_tool(memory: Memory) -> Callable[..., list[Written]]:
+def answer_tool(whose: Whose) -> Callable[..., list[Written]]:
     """The tool; the model only says which question."""
 
     def ask(question: str, ctx: Context) -> Elicit[Choice]:
-        asked = _open(memory, question)
+        with whose() as memory:
+            asked = _open(memory, question)
         able = ctx.client_capabilities
         if able is None or able.elicitation is None:
             by_hand = f"let the user answer it in the app, or run: syncmem answer {asked.id} ANSWER"
@@ -40,8 +41,9 @@ def answer_tool(memory: Memory) -> Callable[..., list[Written]]:
         """Have the user asked, and keep what they say as their word, on all their devices."""
         if choice.action != "accept":
             raise ToolError("the user did not answer; leave the question open and go on")
-        asked = _open(memory, question)
-        return [Written.of(receipt) for receipt in memory.answer(asked, _meant(asked, choice.data.answer))]
+        with whose() as memory:
+            asked = _open(memory, question)
+            return [Written.of(receipt) for receipt in memory.answer(asked, _meant(asked, choice.data.answer))]
 
     return told(answer)
 

@@ -1,20 +1,25 @@
 """The server: the tools, a briefing as a resource, a prompt, over standard streams or HTTP.
 
-Rules: one process may serve many clients, and others may use the same file meanwhile; over HTTP every request names
-the token, unless only this machine can ask and the operator said so.
+Rules: one process may serve many clients, and others may use the same file meanwhile; over HTTP every request bears a
+token, unless only this machine can ask and the operator said so; whose token it is decides whose memory is meant.
 """
 
 from __future__ import annotations
 
 import hmac
+import logging
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
 from mcp.server.mcpserver import MCPServer
 
-from syncmem.errors import InvalidInput
+from syncmem.errors import InvalidInput, SyncmemError
 from syncmem.mcp.asking import answer_tool
-from syncmem.mcp.tools import READS, WRITES, Tools, told
+from syncmem.mcp.tools import READS, WRITES, Tools, Whose, told
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -22,6 +27,9 @@ if TYPE_CHECKING:
     from syncmem.memory import Memory
 
 TOKEN_LETTERS_MIN: Final = 16
+_LOG: Final = logging.getLogger(__name__)
+_SCHEME: Final = "Bearer "
+Who = Callable[[str], str | None]  # whose a token is; None: nobody's
 INSTRUCTIONS: Final = (
     "A memory of facts about people and things, shared by the user's devices, with dates, sources and trust. "
     "Call recall or briefing before you rely on what you know of the user; call remember when you learn something "
@@ -30,21 +38,22 @@ INSTRUCTIONS: Final = (
 )
 
 
-def build(memory: Memory, *, agent: str = "mcp") -> MCPServer[Any]:
-    """A server of one memory."""
+def build(memory: Memory | Whose, *, agent: str = "mcp") -> MCPServer[Any]:
+    """A server of one memory, or of that of whoever asks."""
     import syncmem
 
     server: MCPServer[Any] = MCPServer(
         "syncmem", title="Memory", instructions=INSTRUCTIONS, version=syncmem.__version__, log_level="WARNING"
     )
-    tools = Tools(memory, agent)
+    whose: Whose = memory if callable(memory) else lambda: nullcontext(memory)
+    tools = Tools(whose, agent)
     reading: list[Callable[..., Any]] = [tools.recall, tools.briefing, tools.believe, tools.history, tools.why]
     writing: list[Callable[..., Any]] = [tools.remember, tools.end, tools.retract, tools.correct]
     for tool in [*reading, tools.questions, tools.status]:
         server.add_tool(told(tool), annotations=READS)
     for tool in writing:
         server.add_tool(told(tool), annotations=WRITES)
-    server.add_tool(answer_tool(memory), annotations=WRITES)
+    server.add_tool(answer_tool(whose), annotations=WRITES)
     _add_briefing(server, tools)
     return server
 
@@ -62,15 +71,13 @@ def _add_briefing(server: MCPServer[Any], tools: Tools) -> None:
 
 
 def serve_http(
-    server: MCPServer[Any], *, host: str, port: int, token: str | None, ready: Callable[[str], None] = lambda url: None
+    server: MCPServer[Any], *, host: str, port: int, who: Who | None, ready: Callable[[str], None] = lambda url: None
 ) -> None:
-    """Serve streamable HTTP at /mcp until interrupted; ``token``: what each request must bear."""
+    """Serve streamable HTTP at /mcp until interrupted; ``who``: whose token a request bears (None: none is needed)."""
     import uvicorn
 
-    if token is not None and len(token) < TOKEN_LETTERS_MIN:
-        raise InvalidInput(f"a token of {len(token)} letters is guessed; take {TOKEN_LETTERS_MIN} or more")
     app: ASGIApp = server.streamable_http_app(host=host)
-    guarded = app if token is None else bearing(app, token)
+    guarded = app if who is None else bearing(app, who)
     config = uvicorn.Config(guarded, host=host, port=port, log_level="warning")
     listening = config.bind_socket()
     listening.listen()
@@ -81,22 +88,42 @@ def serve_http(
         listening.close()
 
 
-def bearing(app: ASGIApp, token: str) -> ASGIApp:
-    """An application that refuses who does not bear the token."""
-    wanted = f"Bearer {token}".encode()
+def one_token(token: str) -> Who:
+    """The one token that all clients bear.
+
+    Raises:
+        InvalidInput: it is so short that it is guessed.
+    """
+    if len(token) < TOKEN_LETTERS_MIN:
+        raise InvalidInput(f"a token of {len(token)} letters is guessed; take {TOKEN_LETTERS_MIN} or more")
+    return lambda given: "owner" if hmac.compare_digest(given.encode(), token.encode()) else None
+
+
+def bearing(app: ASGIApp, who: Who) -> ASGIApp:
+    """An application that refuses who does not bear a token, and knows of each request whose it is."""
+    told_apart = AuthContextMiddleware(app)
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            given = dict(scope["headers"]).get(b"authorization", b"")
-            if not hmac.compare_digest(given, wanted):
-                await _refuse(send)
-                return
-        await app(scope, receive, send)
+        if scope["type"] == "lifespan":
+            await app(scope, receive, send)
+            return
+        given = dict(scope["headers"]).get(b"authorization", b"").decode("latin-1")
+        try:
+            user = who(given.removeprefix(_SCHEME)) if given.startswith(_SCHEME) else None
+        except SyncmemError as error:
+            _LOG.error("nobody is let in: %s", error)
+            await _refuse(send, 503, b"nobody can be let in now; ask the operator to look at the server's log\n")
+            return
+        if user is None:
+            await _refuse(send, 401, b"pass the token: Authorization: Bearer TOKEN\n")
+            return
+        access = AccessToken(token="", client_id="syncmem", scopes=[], subject=user)
+        await told_apart({**scope, "user": AuthenticatedUser(access)}, receive, send)
 
     return guarded
 
 
-async def _refuse(send: Send) -> None:
+async def _refuse(send: Send, status: int, words: bytes) -> None:
     headers = [(b"content-type", b"text/plain"), (b"www-authenticate", b"Bearer")]
-    await send({"type": "http.response.start", "status": 401, "headers": headers})
-    await send({"type": "http.response.body", "body": b"pass the token: Authorization: Bearer TOKEN\n"})
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": words})

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Annotated, Any, Final, ParamSpec, TypeVar
 
 from mcp.server.mcpserver.exceptions import ToolError
@@ -25,6 +26,7 @@ from syncmem.results import Source
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Whose = Callable[[], AbstractContextManager[Memory]]  # the memory of whoever asks, open while it is answered
 
 READS: Final = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 WRITES: Final = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
@@ -53,10 +55,10 @@ def told(tool: Callable[P, R]) -> Callable[P, R]:
 
 
 class Tools:
-    """The tools over one open memory; ``agent`` names the model's host in the sources of what it says."""
+    """The tools over the memory of whoever asks; ``agent`` names the model's host in the sources of what it says."""
 
-    def __init__(self, memory: Memory, agent: str) -> None:
-        self._memory = memory
+    def __init__(self, whose: Whose, agent: str) -> None:
+        self._whose = whose
         self._source = Source("model", agent)
 
     # -- reading ------------------------------------------------------------------------------------
@@ -72,14 +74,16 @@ class Tools:
 
         Only what holds (now, or at valid_at) is found. "contested" means: ask before relying on it.
         """
-        found = self._memory.recall(
-            question, k=HITS_MAX, token_budget=token_budget, entity=entity, valid_at=valid_at, scope=None
-        )
+        with self._whose() as memory:
+            found = memory.recall(
+                question, k=HITS_MAX, token_budget=token_budget, entity=entity, valid_at=valid_at, scope=None
+            )
         return Found.of(found)
 
     def briefing(self, entity: Entity, token_budget: Annotated[int, Field(ge=50, le=20_000)] = 800) -> Found:
         """What is believed of somebody, for the start of a conversation."""
-        return Found.of(self._memory.briefing(entity, token_budget=token_budget, scope=None))
+        with self._whose() as memory:
+            return Found.of(memory.briefing(entity, token_budget=token_budget, scope=None))
 
     def believe(
         self,
@@ -88,27 +92,33 @@ class Tools:
         valid_at: Date = None,
     ) -> list[Held]:
         """What is believed of an entity, now or as it was at a time in the world. Empty: not known."""
-        return [Held.of(belief) for belief in self._memory.beliefs(entity, predicate, valid_at=valid_at)]
+        with self._whose() as memory:
+            return [Held.of(belief) for belief in memory.beliefs(entity, predicate, valid_at=valid_at)]
 
     def history(self, entity: Entity, predicate: Predicate) -> list[Step]:
         """All that was ever said about one thing, in the order in which it was learned, and what became of it."""
-        return [Step.of(entry) for entry in self._memory.history(entity, predicate)]
+        with self._whose() as memory:
+            return [Step.of(entry) for entry in memory.history(entity, predicate)]
 
     def why(self, entity: Entity, predicate: Predicate, valid_at: Date = None) -> str:
         """Why something is believed: who said so, what supports it, what it lost or won against."""
-        return self._memory.why(entity, predicate, valid_at=valid_at).text
+        with self._whose() as memory:
+            return memory.why(entity, predicate, valid_at=valid_at).text
 
     def questions(self) -> list[Asked]:
         """What only the user can decide. Raise one when it fits the conversation, then call answer with its id."""
-        return [Asked.of(question) for question in self._memory.questions()[:QUESTIONS_MAX]]
+        with self._whose() as memory:
+            return [Asked.of(question) for question in memory.questions()[:QUESTIONS_MAX]]
 
     def status(self) -> State:
         """Whether the memory is in sync with the user's other devices, and what it knows of."""
-        return State.of(self._memory)
+        with self._whose() as memory:
+            return State.of(memory)
 
     def changed(self, since: str) -> str:
         """What is believed differently since a day, in lines."""
-        lines = [_difference(each) for each in self._memory.changes(since, scope=None)]
+        with self._whose() as memory:
+            lines = [_difference(each) for each in memory.changes(since, scope=None)]
         return "\n".join([f"What is believed differently since {since}:", *lines]) if lines else "Nothing changed."
 
     # -- writing ------------------------------------------------------------------------------------
@@ -130,17 +140,18 @@ class Tools:
         what others are quoted with, or your own words.
         """
         held = NONE if value is None else value
-        passage = None if quote is None else spoken(self._memory, quote, value)
-        said = self._memory.remember(
-            entity,
-            predicate,
-            held,
-            since=since,
-            changed_on=changed_on,
-            until=until,
-            source=passage or self._source,
-            trust=_TRUST if passage is None else "user",
-        )
+        with self._whose() as memory:
+            passage = None if quote is None else spoken(memory, quote, value)
+            said = memory.remember(
+                entity,
+                predicate,
+                held,
+                since=since,
+                changed_on=changed_on,
+                until=until,
+                source=passage or self._source,
+                trust=_TRUST if passage is None else "user",
+            )
         return Written.of(said, as_their_word=passage is not None)
 
     def end(
@@ -152,17 +163,20 @@ class Tools:
     ) -> Written:
         """Something holds no longer ("she left the company"); what follows is not known. Use remember if it is."""
         changed, held = at is not None, NONE if value is None else value
-        said = self._memory.end(entity, predicate, held, at=at, changed=changed, source=self._source, trust=_TRUST)
+        with self._whose() as memory:
+            said = memory.end(entity, predicate, held, at=at, changed=changed, source=self._source, trust=_TRUST)
         return Written.of(said)
 
     def retract(self, event: Event, reason: Annotated[str, Field(description="in a few words")]) -> Written:
         """A statement of yours was a mistake and never held. What the user stated you cannot retract; ask them."""
-        return Written.of(self._memory.retract(event, reason=reason, source=self._source, trust=_TRUST))
+        with self._whose() as memory:
+            return Written.of(memory.retract(event, reason=reason, source=self._source, trust=_TRUST))
 
     def correct(self, event: Event, value: Value) -> Written:
         """A statement of yours had the wrong value; its dates stay."""
         held = NONE if value is None else value
-        return Written.of(self._memory.correct(event, held, source=self._source, trust=_TRUST))
+        with self._whose() as memory:
+            return Written.of(memory.correct(event, held, source=self._source, trust=_TRUST))
 
 
 def _difference(each: Difference) -> str:

@@ -29,35 +29,24 @@ _ASKED_AT_ONCE: Final = 500
 T = TypeVar("T")
 
 
-class Nearest:
-    """Finds the nearest documents of one replica under one model."""
+class Comparer:
+    """Compares vectors that are in the file of one replica."""
 
-    def __init__(self, replica: Replica, vectors: Vectors, *, extension: bool = True, numpy: bool = True) -> None:
+    def __init__(self, replica: Replica, *, extension: bool = True, numpy: bool = True) -> None:
         self._db = replica.db
-        self._vectors = vectors
         self._numpy: Any = _numpy() if numpy else None
         self.engine = "sqlite-vec" if extension and _loaded(replica) else "numpy" if self._numpy else "python"
-        self._bits: Any = None
-        self._documents: Any = None
-        self._until = 0
-
-    def to(self, asked: bytes) -> Likeness:
-        """The likeness of documents to a question, by its vector."""
-        embedder = self._vectors.embedder
-        span = getattr(embedder, "unlike", 0.2), getattr(embedder, "alike", 1.0)
-        return Likeness(self, self._vectors.model(), asked, span)
-
-    # -- comparing ------------------------------------------------------------------------------------
 
     def compared(
-        self, rows: str, parameters: tuple[Any, ...], asked: bytes, most: int = NEAREST_MAX
+        self, rows: str, parameters: dict[str, Any], asked: bytes, most: int = NEAREST_MAX
     ) -> list[tuple[float, Any]]:
         """The likeness of rows, whose last column is a vector, with the rest of each row: the most alike first."""
+        about = parameters | {"asked": asked}
         if self.engine == "sqlite-vec":
-            sql = f"SELECT 1 - vec_distance_cosine(vector, ?1) AS likeness, * FROM ({rows}) ORDER BY likeness DESC"
-            found = self._db.execute(f"{sql} LIMIT {most}", (asked, *parameters)).fetchall()
+            sql = f"SELECT 1 - vec_distance_cosine(vector, :asked) AS likeness, * FROM ({rows}) ORDER BY likeness DESC"
+            found = self._db.execute(f"{sql} LIMIT {most}", about).fetchall()
             return [(row[0], row[1:-1]) for row in found]
-        held = self._db.execute(rows, (asked, *parameters)).fetchall()
+        held = self._db.execute(rows, about).fetchall()
         likenesses = self._likenesses([row[-1] for row in held], asked)
         best = heapq.nlargest(most, range(len(held)), key=likenesses.__getitem__)
         return [(likenesses[index], held[index][:-1]) for index in best]
@@ -69,6 +58,23 @@ class Nearest:
             return found
         mine = _numbers(asked)
         return [sum(map(float.__mul__, mine, _numbers(vector))) for vector in vectors]
+
+
+class Nearest(Comparer):
+    """Finds the nearest documents of one replica under one model."""
+
+    def __init__(self, replica: Replica, vectors: Vectors, *, extension: bool = True, numpy: bool = True) -> None:
+        super().__init__(replica, extension=extension, numpy=numpy)
+        self._vectors = vectors
+        self._bits: Any = None
+        self._documents: Any = None
+        self._until = 0
+
+    def to(self, asked: bytes) -> Likeness:
+        """The likeness of documents to a question, by its vector."""
+        embedder = self._vectors.embedder
+        span = getattr(embedder, "unlike", 0.2), getattr(embedder, "alike", 1.0)
+        return Likeness(self, self._vectors.model(), asked, span)
 
     def all_compared(self, model: int) -> bool:
         """Whether every vector is compared: there are few, or one-bit vectors cannot be had."""
@@ -157,12 +163,12 @@ class Likeness:
             return
         compared = self._nearest.compared
         if axes.n is not None:
-            found = compared(_AS_OF, (self._model, axes.n), self._asked)
+            found = compared(_AS_OF, {"model": self._model, "n": axes.n}, self._asked)
         elif filters:
             match = filters.removeprefix(" AND ")
-            found = compared(_FILTERED, (self._model, match, _FILTERED_MAX), self._asked)
+            found = compared(_FILTERED, {"model": self._model, "match": match, "most": _FILTERED_MAX}, self._asked)
         elif self._nearest.all_compared(self._model):
-            found = compared(_LIVE, (self._model,), self._asked)
+            found = compared(_LIVE, {"model": self._model}, self._asked)
         else:
             found = self._among_nearest(self._model)
         found.sort(key=lambda pair: (-round(pair[0], 6), pair[1]))
@@ -172,7 +178,7 @@ class Likeness:
         """The likeness of the documents that seem nearest; what is no longer believed does not crowd them out."""
         for last_try in (False, True):
             near = self._nearest.roughly(model, self._asked)
-            found = self._nearest.compared(_among(near), (model,), self._asked)
+            found = self._nearest.compared(_among(near), {"model": model}, self._asked)
             if last_try or len(found) * 2 > len(near):
                 break
             self._nearest.forget()
@@ -185,7 +191,9 @@ class Likeness:
         found: dict[tuple[int, int], float] = {}
         for part in _parts(sorted(set(documents))):
             pairs = ", ".join(f"({slot}, {digest})" for slot, digest in part)
-            for likeness, pair in self._nearest.compared(_OF.format(pairs), (self._model,), self._asked, len(part)):
+            for likeness, pair in self._nearest.compared(
+                _OF.format(pairs), {"model": self._model}, self._asked, len(part)
+            ):
                 found[pair] = max(0.0, (likeness - self._unlike) / (self._alike - self._unlike))
         return found
 
@@ -194,22 +202,22 @@ _LIVE_JOIN: Final = "FROM vectors v JOIN documents d ON d.id = v.document WHERE 
 _SOME: Final = "SELECT count(*) FROM (SELECT 1 FROM vectors WHERE model = ? LIMIT ?)"
 _OF: Final = (
     "SELECT d.slot, d.digest, v.vector FROM documents d JOIN vectors v ON v.document = d.id "
-    "WHERE v.model = ?2 AND (d.slot, d.digest) IN (VALUES {})"
+    "WHERE v.model = :model AND (d.slot, d.digest) IN (VALUES {})"
 )
 _LIVE_AFTER: Final = f"SELECT d.id, v.vector {_LIVE_JOIN.format('?')} AND v.id > ?"
 _FILL: Final = (
     f"INSERT INTO temp.near(rowid, bits) SELECT d.id, vec_quantize_binary(v.vector) {_LIVE_JOIN.format('?')} "
     "AND v.id > ?"
 )
-_LIVE: Final = f"SELECT d.id, v.vector {_LIVE_JOIN.format('?2')}"
+_LIVE: Final = f"SELECT d.id, v.vector {_LIVE_JOIN.format(':model')}"
 _AS_OF: Final = (
-    "SELECT d.id, v.vector FROM vectors v JOIN documents d ON d.id = v.document WHERE v.model = ?2 "
+    "SELECT d.id, v.vector FROM vectors v JOIN documents d ON d.id = v.document WHERE v.model = :model "
     "AND EXISTS (SELECT 1 FROM beliefs b WHERE b.slot = d.slot AND b.lane = d.lane AND b.value = d.value "
-    "AND b.known_from <= ?3 AND b.known_to > ?3)"
+    "AND b.known_from <= :n AND b.known_to > :n)"
 )
 _FILTERED: Final = (
-    "SELECT v.document, v.vector FROM (SELECT rowid FROM text_live WHERE text_live MATCH ?3 LIMIT ?4) t "
-    "JOIN vectors v ON v.document = t.rowid >> 1 WHERE v.model = ?2 AND NOT t.rowid & 1"
+    "SELECT v.document, v.vector FROM (SELECT rowid FROM text_live WHERE text_live MATCH :match LIMIT :most) t "
+    "JOIN vectors v ON v.document = t.rowid >> 1 WHERE v.model = :model AND NOT t.rowid & 1"
 )
 
 

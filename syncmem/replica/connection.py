@@ -81,7 +81,7 @@ class Database:
         self.in_transaction = False
         self._connection: driver.Connection = self._patiently(lambda: opened(path, key, admit=admit))
 
-    def execute(self, sql: str, parameters: tuple[Any, ...] = ()) -> Any:
+    def execute(self, sql: str, parameters: tuple[Any, ...] | dict[str, Any] = ()) -> Any:
         """Run one statement; the cursor. Raises the library's errors."""
         try:
             return self._connection.execute(sql, parameters)

@@ -8,13 +8,14 @@ of two full-text tables, ``text_live`` or ``text_past``.  Time is not in it: wha
 
 An entry of a document has the terms of its value; one of a shelf "@" with each term of its entity.  Both have marks
 of their names: "#" predicate, "=" entity, "%" scope; of documents twice the sign, so that each kind is found alone.
-Entries of documents have even numbers, entries of shelves odd ones.
+Entries of documents have even numbers, entries of shelves odd ones.  What is looked up by its fields goes the same
+way: :mod:`syncmem.replica.items`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Final
 
@@ -25,6 +26,7 @@ from syncmem.model.words import ANALYSIS_VERSION, terms, texts_in
 from syncmem.replica.catalog import Slot
 from syncmem.replica.connection import Database
 from syncmem.replica.driver import driver
+from syncmem.replica.items import Items
 from syncmem.replica.rectangles import Change
 
 SLOTS_AT_ONCE: Final = 2_000  # slots that one transaction indexes: keeps the write lock near 100 ms
@@ -42,10 +44,12 @@ class Index:
 
     def __init__(self, database: Database) -> None:
         self._db = database
+        self.items = Items(database)
         self.forget()
 
     def forget(self) -> None:
         """Look again how far the index was made."""
+        self.items.forget()
         state = dict(self._db.execute("SELECT name, state FROM indexing").fetchall())
         self._until: int | None = state.get("slots")
         self._stale = self._until is not None and state.get("analysis") != ANALYSIS_VERSION
@@ -73,6 +77,7 @@ class Index:
 
     def anew(self) -> None:
         """Everything derived was folded anew, and slots may have other numbers: index it all, if there is an index."""
+        self.items.anew()
         if self._until is not None:
             self._begin()
             while not self.whole:
@@ -97,8 +102,12 @@ class Index:
 
     # -- following ----------------------------------------------------------------------------------
 
-    def follow(self, changes: Iterable[Change]) -> None:
-        """Do as the rectangles did; inside their transaction. A change without rectangles: the slot was told anew."""
+    def follow(self, changes: Sequence[Change], wall: int) -> None:
+        """Do as the rectangles did; inside their transaction, which was made at time ``wall``.
+
+        A change without rectangles: the slot was told anew.
+        """
+        self.items.follow(changes, wall)
         if self._until is None or self._stale:
             return
         if not driver().fts5:  # another process made it: there it is made anew
@@ -126,6 +135,7 @@ class Index:
 
     def drop(self, slot: int) -> None:
         """A slot of which nothing is left: neither is here."""
+        self.items.drop(slot)
         if self._until is not None and not self._stale:
             self._index(slot)
 

@@ -284,10 +284,10 @@ class Replica:
         if self.erasing.leaves_traces:
             self.scrubber.mark(n)
         changes = [*retold, *self.fold.arrive(n, arrivals, new=new, recheck=recheck)]
-        self.index.follow(changes)
         mine = {log.no for log in self.logs.own}
         own = [a.event.hlc for a in arrivals if a.position >> LOG_SHIFT in mine and isinstance(a.event, Event)]
         wall = own[-1] if own else self.environment.clock.now()
+        self.index.follow(changes, wall)
         if wall < self._last[1]:
             self.db.execute("INSERT INTO eras VALUES (?)", (n,))
         touched = pack_flat(sorted({change.slot for change in changes}))

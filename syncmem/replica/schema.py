@@ -38,6 +38,8 @@ can be dropped and folded again.  Times are microseconds since 1970 UTC; ``-2**6
                    they are of; ``indexing``: how far they were made.  Empty until recall is used for the first time
 ``vectors``        of documents, by model; ``embedders``: the models, and how far each has come
 ``recalls``        the read log: what was asked, and ``recalled``: the claims that were found.  Of this device alone
+``items``          JSON objects under paths, of the predicates in ``item_kinds``, and ``item_fields``: by which they are
+                   found; ``item_vectors``: of their texts, by ``item_models``.  Empty until a store of items is opened
 ``slot_digests``   of each slot what is believed, as one number; ``belief_digests`` hold their sums by scope
 ``statements``     the roster: who belongs to the vault
 ``cuts``           where the logs of removed devices stop to count, since which transaction
@@ -187,6 +189,25 @@ CREATE TABLE recalled (
 CREATE INDEX recalled_claim ON recalled (claim);
 """
 
+_ITEM_TABLES: Final = """
+CREATE TABLE item_kinds (
+    no INTEGER PRIMARY KEY AUTOINCREMENT, predicate TEXT NOT NULL, scope TEXT NOT NULL,
+    present INTEGER NOT NULL DEFAULT 0, UNIQUE (predicate, scope));
+CREATE TABLE items (
+    no INTEGER PRIMARY KEY AUTOINCREMENT, kind INTEGER NOT NULL, slot INTEGER NOT NULL, space TEXT NOT NULL,
+    valid_from INTEGER NOT NULL, valid_to INTEGER NOT NULL, created INTEGER NOT NULL, claim INTEGER NOT NULL,
+    value TEXT NOT NULL);
+CREATE INDEX items_slot ON items (slot);
+CREATE INDEX items_space ON items (kind, space);
+CREATE INDEX items_latest ON items (kind, valid_from);
+CREATE TABLE item_fields (
+    kind INTEGER, name TEXT, value, item INTEGER, PRIMARY KEY (kind, name, value, item)) WITHOUT ROWID;
+CREATE TABLE item_models (
+    no INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, done INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE item_vectors (
+    item INTEGER, model INTEGER, path TEXT, vector BLOB NOT NULL, PRIMARY KEY (item, model, path)) WITHOUT ROWID;
+"""
+
 _VAULT_TABLES: Final = """
 CREATE TABLE statements (id BLOB PRIMARY KEY, wire BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE cuts (log BLOB, n INTEGER, seq INTEGER, PRIMARY KEY (log, n)) WITHOUT ROWID;
@@ -306,7 +327,8 @@ def _migrations() -> Any:
 
     @steps()
     def first_tables(db: Any) -> None:
-        for statement in (_TABLES + _ERASURE_TABLES + _RECALL_TABLES + _VAULT_TABLES + _VIEWS).split(";\n"):
+        tables = _TABLES + _ERASURE_TABLES + _RECALL_TABLES + _ITEM_TABLES + _VAULT_TABLES
+        for statement in (tables + _VIEWS).split(";\n"):
             if statement.strip():
                 db.execute(statement)
 
