@@ -16,7 +16,7 @@ README = Path(__file__).parent.parent / "README.md"
 EXAMPLES = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
 
 
-@pytest.mark.parametrize("code", EXAMPLES, ids=["quickstart", "judging", "episodes", "recall"])
+@pytest.mark.parametrize("code", EXAMPLES, ids=["quickstart", "judging", "recall", "episodes", "mem0"])
 def test_an_example_runs_and_prints_what_it_says(code: str, tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(README.parent)}
     command = [sys.executable, "-c", code]

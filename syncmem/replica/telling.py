@@ -208,6 +208,7 @@ class Telling:
             effect="" if slot is None else self._effect(slot, payload, n),
             names=tuple(str(replica.logs.meant(ref)) for ref in _named(payload)),
             derived_from=tuple(str(replica.logs.meant(ref)) for ref in _roots(event.kind, payload)),
+            predicate=payload.predicate if isinstance(payload, Statement) else None,
         )
 
     def _said(self, position: int, event: Event, payload: Any) -> dict[str, Any]:
