@@ -244,6 +244,10 @@ class Telling:
         extra = getattr(readable(self._replica.logs.event(position)), "extra", None) or {}
         return extra.get("episode")
 
+    def value_of(self, position: int) -> object:
+        """The value that a statement says, as it is stored; None for other events."""
+        return getattr(readable(self._replica.logs.event(position)), "value", None)
+
     def quote(self, episode: object, span: tuple[Any, Any] | None) -> str | None:
         """The words of a passage, as far as they are here: nothing is fetched for it."""
         try:

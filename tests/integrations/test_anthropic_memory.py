@@ -18,6 +18,7 @@ from syncmem import Environment, ManualClock, Memory
 from syncmem.integrations.anthropic_memory import MemoryFiles, Refused, async_memory_tool, memory_tool
 
 NOTES = "/memories/notes.md"
+INSTALL = "pip install 'syncmem[integration-tests]'"
 HEAD = "Here're the files and directories up to 2 levels deep in {}, excluding hidden items and node_modules:\n"
 
 
@@ -83,6 +84,12 @@ def test_replacing_shows_the_change(files: MemoryFiles) -> None:
         "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n"
         "     1\tone\n     2\t2a\n     3\t2b\n     4\tthree"
     )
+
+
+def test_an_empty_file_is_filled_by_replacing_nothing(files: MemoryFiles) -> None:
+    create(files, text="")
+    assert do(files, "str_replace", path=NOTES, old_str="", new_str="one").endswith("     1\tone")
+    assert do(files, "str_replace", path=NOTES, old_str="", new_str="two").startswith("No replacement was performed")
 
 
 def test_lines_are_inserted_after_the_line_that_is_named(files: MemoryFiles) -> None:
@@ -275,7 +282,7 @@ def test_files_go_with_whom_they_mention(memory: Memory) -> None:
 
 
 def test_the_package_runs_the_tool_in_a_conversation(memory: Memory) -> None:
-    anthropic = pytest.importorskip("anthropic", reason="pip install anthropic")
+    anthropic = pytest.importorskip("anthropic", reason=INSTALL)
     import httpx2
 
     asked: list[dict[str, Any]] = []
@@ -307,7 +314,7 @@ def test_the_package_runs_the_tool_in_a_conversation(memory: Memory) -> None:
 
 
 def test_the_tool_for_the_asynchronous_client_answers_the_same(memory: Memory) -> None:
-    pytest.importorskip("anthropic", reason="pip install anthropic")
+    pytest.importorskip("anthropic", reason=INSTALL)
     tool = async_memory_tool(memory)
     created = asyncio.run(tool.call({"command": "create", "path": NOTES, "file_text": "x"}))
     assert created == f"File created successfully at: {NOTES}"
@@ -334,7 +341,7 @@ COMMANDS = st.one_of(
 @settings(max_examples=60, deadline=None)
 @given(st.lists(COMMANDS, max_size=10))
 def test_any_commands_do_what_they_do_to_files_on_a_disk(commands: list[dict[str, Any]]) -> None:
-    pytest.importorskip("anthropic", reason="pip install anthropic")
+    pytest.importorskip("anthropic", reason=INSTALL)
     from anthropic.lib.tools import ToolError
     from anthropic.lib.tools._beta_builtin_memory_tool import BetaLocalFilesystemMemoryTool
 

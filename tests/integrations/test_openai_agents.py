@@ -21,6 +21,7 @@ def said(text: str, role: str = "user") -> dict[str, str]:
     return {"role": role, "content": text}
 
 
+INSTALL = "pip install 'syncmem[integration-tests]'"
 CALL = {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": '{"city": "Lisbon"}'}
 OUTPUT = {"type": "function_call_output", "call_id": "c1", "output": "sun " * 40_000}
 
@@ -161,7 +162,7 @@ def test_an_item_added_elsewhere_while_the_session_is_cleared_stays(memory: Memo
 
 
 def test_the_runner_of_the_sdk_goes_on_with_the_session_on_another_device(tmp_path: Path) -> None:
-    agents = pytest.importorskip("agents", reason="pip install openai-agents")
+    agents = pytest.importorskip("agents", reason=INSTALL)
     from openai.types.responses import ResponseOutputMessage, ResponseOutputText
 
     heard: list[list[Any]] = []

@@ -148,7 +148,7 @@ class MemoryFiles:
                 f"file: [0, {len(lines)}]"
             )
         lines.insert(insert_line, insert_text.rstrip("\n"))
-        self._put(place, "\n".join(lines) + "\n", files)
+        self._put(place, "\n".join(lines).removesuffix("\n") + "\n", files)
         return f"The file {path} has been edited."
 
     def delete(self, path: str) -> str:

@@ -51,7 +51,7 @@ def inside_of(files: Mapping[str, str], place: str) -> list[str]:
 
 
 def occurrences(text: str, part: str) -> list[int]:
-    found, start = [], text.find(part) if part else -1
+    found, start = [], text.find(part) if part or not text else -1  # nothing stands nowhere, but for an empty text
     while start >= 0:
         found.append(start)
         start = text.find(part, start + 1)

@@ -23,20 +23,24 @@ class Looking:
 
     def told(self, id: str) -> list[HistoryEntry]:
         """What was said about a memory; of one that is a belief of a single-valued predicate, all of its slot."""
-        found = next((row for row in self._rows_with(id) if is_raw(row.value) and row.value["id"] == id), None)
-        if found is not None:
-            told = self._memory.history(found.entity, PREDICATE, scope=self._scope)
-            return [each for each in told if (is_raw(each.value) and each.value["id"] == id) or each.event == id]
-        entry = self._event(id)
-        if entry is None or entry.entity is None or entry.predicate is None:
+        telling, entry = self._memory._telling, self._event(id)
+        owner = entry.entity if entry is not None else next((row.entity for row in self._raw_rows(id)), None)
+        if owner is None:
             return []
-        told = self._memory.history(entry.entity, entry.predicate, scope=self._scope)
-        return [each for each in told if not self._many(entry) or each.value == entry.value]
+        predicate = PREDICATE if entry is None else entry.predicate or PREDICATE
+
+        def of_it(position: int) -> bool:
+            value = telling.value_of(position)
+            if is_raw(value):
+                return bool(value["id"] == id)
+            return entry is not None and (not self._many(entry) or value == entry.value)
+
+        return self._memory._told_where(owner, predicate, self._scope, of_it)
 
     def find(self, id: str) -> Kept | None:
         """What is believed under an id: of a raw memory its own, else that of an event."""
         now = self._now()
-        raw = [row for row in self._rows_with(id) if is_raw(row.value) and row.value["id"] == id]
+        raw = self._raw_rows(id)
         for kept in latest(Kept.of(row) for row in raw if _holds_at(row, now)):
             return kept
         entry = None if raw else self._event(id)
@@ -49,14 +53,15 @@ class Looking:
     def _many(self, entry: HistoryEntry) -> bool:
         return entry.predicate is None or self._memory._definition(self._scope, entry.predicate).many
 
-    def _rows_with(self, id: str) -> list[Belief]:
-        """Beliefs of any time that hold the words of an id; the index of words knows them all."""
+    def _raw_rows(self, id: str) -> list[Belief]:
+        """The raw memories of an id, of any time; the index of words finds them."""
         if not isinstance(id, str) or not id.strip():
             return []
         try:
-            return [row for row in self._memory.search(id, scope=self._scope) if row.predicate == PREDICATE]
+            found = self._memory.search(id, scope=self._scope)
         except InvalidInput:  # no word in it
             return []
+        return [row for row in found if row.predicate == PREDICATE and is_raw(row.value) and row.value["id"] == id]
 
     def _event(self, id: str) -> HistoryEntry | None:
         try:

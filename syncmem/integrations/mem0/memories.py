@@ -263,9 +263,11 @@ class Memory:
         wanted = read_filters(filters, owner)
         if not isinstance(query, str) or not query.strip():
             raise InvalidInput("the query is empty; pass a question")
+        most = count(top_k if limit is None else limit)
         key, name = next(iter(owners(wanted).items()))
         entity = name if key == "user_id" else None
-        hits = self.memory.recall(query, k=HITS_MAX, entity=entity, scope=self._scope, log=False).hits
+        k = min(HITS_MAX, 2 * most + 1) if wanted.keys() == {"user_id"} else HITS_MAX  # what filters leave out counts
+        hits = self.memory.recall(query, k=k, entity=entity, scope=self._scope, log=False).hits
         best = max((hit.score for hit in hits), default=0.0)
         results = []
         for hit in hits:
@@ -273,7 +275,7 @@ class Memory:
             score = max(0.0, hit.score / best) if best > 0 else 0.0
             if score >= (threshold or 0.0) and holds(wanted, kept.fields) and not expired(kept, self._looking.today()):
                 results.append(kept.item(score=score))
-        return {"results": results[: count(top_k if limit is None else limit)]}
+        return {"results": results[:most]}
 
     def history(self, memory_id: str) -> list[dict[str, Any]]:
         """What became of a memory: ADD, UPDATE and DELETE, in order."""

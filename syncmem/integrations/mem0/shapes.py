@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from hashlib import md5
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from syncmem.model.value import NONE
 from syncmem.results import Belief, HistoryEntry
@@ -66,7 +66,7 @@ class Kept:
         return {name: self.value[name] for name in _PROMOTED if name in self.value}
 
 
-def is_raw(value: Any) -> bool:
+def is_raw(value: Any) -> TypeGuard[dict[str, Any]]:
     return isinstance(value, dict) and isinstance(value.get("id"), str) and isinstance(value.get("memory"), str)
 
 
