@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, tzinfo
 from typing import NamedTuple
 
@@ -179,16 +180,17 @@ class Asking(Opened):
                     return [self._telling.entry(position, slot) for position in found]
             return []
 
-    def _taken_from(self, episode: str, entity: str, predicate: str, scope: str) -> list[HistoryEntry]:
-        """Of the history of a slot what was taken from one episode; nothing else of it is told."""
+    def _told_where(
+        self, entity: str, predicate: str, scope: str, wanted: Callable[[int], bool]
+    ) -> list[HistoryEntry]:
+        """Of the history of a slot the events at the positions that are wanted; the others cost little."""
         with self._looking():
             view = self._view(scope, None, None, None, None)
             for slot in self._slots(view, scope, entity, predicate):
                 names = self._reading.names.among(slot.scope, slot.entity, self._visible(view))
                 found = self._telling.about(slot, names)
                 if any(map(self._telling.says_something, found)):
-                    taken = (position for position in found if self._telling.episode_of(position) == episode)
-                    return [self._telling.entry(position, slot) for position in taken]
+                    return [self._telling.entry(position, slot) for position in found if wanted(position)]
             return []
 
     def event(self, event: str) -> HistoryEntry:

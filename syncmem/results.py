@@ -225,7 +225,7 @@ class HistoryEntry:
     Attributes:
         event: its id; ``verb``: remember, affirm, end, deny, retract, withdraw, undo, define, same, different,
             clock_note.
-        entity: of a statement, the entity that it names itself; others may be one with it.
+        entity: of a statement, the entity that it names itself; others may be one with it; ``predicate``: about what.
         value: of a link (same, different), both names.
         status: "live", or what took it back: "undone", "withdrawn", "retracted", "denied", "detached", "unreadable";
             "retracted with" an event that was taken from the same passage, or "unfounded: ..." for a derived claim.
@@ -256,6 +256,7 @@ class HistoryEntry:
     names: tuple[str, ...] = ()
     derived_from: tuple[str, ...] = ()
     quote: str | None = None
+    predicate: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON types."""

@@ -20,6 +20,20 @@ SAYS = {
         "phone: Your city is lisbon.",
         "it was: berlin, then lisbon",
     ],
+    "desktop_assistant.py": [
+        "assistant> Noted (UPDATE).\nana> Where do I live?\nassistant> In Lisbon.",
+        "Noted (SET ASIDE)",
+        "You speak German and Portuguese.",
+        "ana> Where did I live in 2024?\nassistant> In Berlin.",
+        "because ana said 'I moved to Lisbon in April 2025.'",
+    ],
+    "offline_laptop.py": [
+        "offline, believed: TP 534 and Casa do Mar",
+        "sync: there is no folder SHARED",
+        "waiting to be sent: 2 events",
+        "desktop believes: TP 532 from 01 May, then TP 534 from 08 May, then TP 536 from 09 May and Casa do Mar",
+        "in sync: True - equal: True",
+    ],
     "what_was_said.py": [
         "believed: Lisbon, because ana said",
         "nothing was written",
@@ -37,3 +51,12 @@ def test_example(path: Path) -> None:
     assert result.returncode == 0, result.stderr
     for line in SAYS[path.name]:
         assert line in result.stdout
+
+
+def test_the_assistant_talks_with_its_user_and_remembers_the_next_time(tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "examples" / "desktop_assistant.py"), "--chat", str(tmp_path / "chat.db")]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    for said, answer in (("I live in Porto.", "Noted (ADD)."), ("Where do I live?", "In Porto.")):
+        given = {"env": environment, "input": f"{said}\n", "capture_output": True, "text": True, "timeout": 120}
+        result = subprocess.run(command, check=True, **given)
+        assert f"assistant> {answer}" in result.stdout

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -14,8 +14,6 @@ from syncmem.cli.session import Session, verb
 
 if TYPE_CHECKING:
     from syncmem.importers.reports import ImportReport
-
-EXTRACTORS: Final = ("english",)
 
 
 class Kind(click.ParamType[str]):
@@ -29,6 +27,17 @@ class Kind(click.ParamType[str]):
         return [CompletionItem(kind) for kind in kinds() if kind.startswith(incomplete)]
 
 
+class ExtractorName(click.ParamType[str]):
+    """The name of an extractor; the library knows which there are."""
+
+    name = "extractor"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from syncmem.judging.extracting import EXTRACTORS
+
+        return [CompletionItem(name) for name in EXTRACTORS.names() if name.startswith(incomplete)]
+
+
 @verb("import-from")
 @click.argument("kind", type=Kind())
 @click.argument("file", type=click.Path(exists=True))
@@ -36,12 +45,12 @@ class Kind(click.ParamType[str]):
 @click.option("--name", metavar="TEXT", help="Which account it is, where there are several.")
 @click.option("--mapping", metavar="TOML", type=click.Path(exists=True, dir_okay=False), help="For jsonl and csv.")
 @click.option("--trust", type=Trust(), metavar="TIER|0..100", help="Of facts; unsaid: as the kind has it.")
-@click.option("--extract", type=click.Choice(EXTRACTORS), help="Read what the user said, and judge it.")
+@click.option("--extract", "extractor", type=ExtractorName(), metavar="NAME", help="Read the user's turns: english.")
 @click.option("--dry-run", is_flag=True, help="Read all of it, say what would come in, write nothing.")
 @click.option("--force", is_flag=True, help="Even if it lacks much of what came from there before.")
 @click.option("--include-erased", is_flag=True, help="Also what names an entity that was erased.")
 @scope_option
-def import_from(session: Session, kind: str, file: str, extract: str | None, **options: Any) -> None:
+def import_from(session: Session, kind: str, file: str, **options: Any) -> None:
     """Take in what another program has, with its history.
 
     KIND is chatgpt, claude, mem0, mcp, graphiti, basic-memory, vcard, jsonl, csv, or one that another package adds.
@@ -54,10 +63,6 @@ def import_from(session: Session, kind: str, file: str, extract: str | None, **o
       syncmem import-from csv jobs.csv --mapping jobs.toml
     """
     given = keywords(options)
-    if extract is not None:
-        from syncmem.judging.english import english
-
-        given["extractor"] = english
     if options["dry_run"] and not Path(session.db).exists():
         session.db = ":memory:"
     with session.memory(create=True) as memory, progress(session, "Reading", counted=True) as advance:

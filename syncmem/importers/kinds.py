@@ -1,35 +1,33 @@
-"""Which kinds of archives can be imported: those of this package, and those that others add.
-
-A package adds a kind by an entry point of the group ``syncmem.importers``: its name is the kind, its object makes an
-:class:`~syncmem.importers.records.Importer` when it is called.
-"""
+"""Which kinds of archives can be imported: those of this package, and those that others add (``syncmem.importers``)."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.metadata import entry_points
-from typing import Any, Final
+from typing import Final
 
-from syncmem.errors import InvalidInput
 from syncmem.importers.records import Importer
+from syncmem.provided import Provided
 
-GROUP: Final = "syncmem.importers"
-_OWN: Final = {
-    "chatgpt": ("chatgpt", "ChatGPT"),
-    "claude": ("claude", "Claude"),
-    "mem0": ("mem0", "Mem0"),
-    "mcp": ("server_memory", "ServerMemory"),
-    "graphiti": ("graphiti", "Graphiti"),
-    "basic-memory": ("basic_memory", "BasicMemory"),
-    "vcard": ("vcard", "VCard"),
-    "jsonl": ("tables", "JsonLines"),
-    "csv": ("tables", "Csv"),
-}
+IMPORTERS: Final = Provided(
+    "syncmem.importers",
+    "importer",
+    {
+        "chatgpt": "syncmem.importers.chatgpt:ChatGPT",
+        "claude": "syncmem.importers.claude:Claude",
+        "mem0": "syncmem.importers.mem0:Mem0",
+        "mcp": "syncmem.importers.server_memory:ServerMemory",
+        "graphiti": "syncmem.importers.graphiti:Graphiti",
+        "basic-memory": "syncmem.importers.basic_memory:BasicMemory",
+        "vcard": "syncmem.importers.vcard:VCard",
+        "jsonl": "syncmem.importers.tables:JsonLines",
+        "csv": "syncmem.importers.tables:Csv",
+    },
+    ("kind", "read"),
+)
 
 
 def kinds() -> list[str]:
     """The names of all kinds."""
-    return sorted({*_OWN, *entry_points(group=GROUP).names})
+    return IMPORTERS.names()
 
 
 def importer(kind: str) -> Importer:
@@ -38,17 +36,5 @@ def importer(kind: str) -> Importer:
     Raises:
         InvalidInput: there is none, or it cannot be loaded.
     """
-    make: Any
-    if kind in _OWN:
-        module, name = _OWN[kind]
-        make = getattr(import_module(f"syncmem.importers.{module}"), name)
-    else:
-        found = entry_points(group=GROUP, name=kind)
-        if not found:
-            raise InvalidInput(f"there is no importer of the kind {kind!r}; use one of {', '.join(kinds())}")
-        try:
-            make = next(iter(found)).load()
-        except (ImportError, AttributeError) as error:
-            raise InvalidInput(f"the importer {kind!r} cannot be loaded ({error}); install its package anew") from error
-    made: Importer = make()
+    made: Importer = IMPORTERS.made(kind)
     return made

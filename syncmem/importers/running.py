@@ -39,7 +39,7 @@ _ASIDE: Final = frozenset({"SET ASIDE", "REFUSED"})
 _UNSAID: Final[dict[str, Any]] = {"title": None, "conversation": None, "mentions": ()}
 
 
-def extraction_by(extractor: Extractor | None, version: object) -> Extraction | None:
+def extraction_by(extractor: Extractor | str | None, version: object) -> Extraction | None:
     """An extractor under its own name, whose candidates find their predicates by names."""
     return None if extractor is None else extraction(extractor, version, None, by_names)
 

@@ -42,7 +42,7 @@ class Importing(Judging):
         scope: str = VAULT,
         trust: int | str | None = None,
         zone: str | tzinfo | None = None,
-        extractor: Extractor | None = None,
+        extractor: Extractor | str | None = None,
         version: object = 1,
         dry_run: bool = False,
         force: bool = False,

@@ -139,7 +139,8 @@ def _from_same_passage(memory: Judging, candidate: Candidate, predicate: str) ->
     source = candidate.source
     if source.episode is None:
         return []
-    found = memory._taken_from(source.episode, candidate.entity, predicate, candidate.scope)
+    about = (candidate.entity, predicate, candidate.scope)
+    found = memory._told_where(*about, lambda position: memory._telling.episode_of(position) == source.episode)
     said = [entry for entry in found if entry.source == source and entry.trust > DOUBT_TRUST]
     return [entry for entry in said if not _is_derived_anew(entry, candidate)]
 

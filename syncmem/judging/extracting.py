@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol
 from syncmem.errors import InvalidInput
 from syncmem.judging.candidate import Candidate, Manner, Verb, read_candidates
 from syncmem.judging.wording import spoken
+from syncmem.provided import Provided
 from syncmem.recall.receipts import without_blocks
 from syncmem.results import Source
 
@@ -55,6 +56,15 @@ class Extractor(Protocol):
     """Finds candidates in what was said."""
 
     def __call__(self, said: Utterance) -> Sequence[Candidate]: ...
+
+
+EXTRACTORS: Final = Provided("syncmem.extractors", "extractor", {"english": "syncmem.judging.english:english"}, ())
+
+
+def extractor_of(given: Extractor | str) -> Extractor:
+    """An extractor, or the one of a name: "english", or what another package provides (``syncmem.extractors``)."""
+    found: Extractor = EXTRACTORS.named(given) if isinstance(given, str) else given
+    return found
 
 
 @dataclass(frozen=True, slots=True)

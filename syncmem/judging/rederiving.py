@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from syncmem.errors import InvalidInput, NotFound
 from syncmem.judging.candidate import Candidate, Manner
 from syncmem.judging.consolidating import DERIVED, Judgement, judge
-from syncmem.judging.extracting import Extractor, Utterance
+from syncmem.judging.extracting import Extractor, Utterance, extractor_of
 from syncmem.judging.matching import Match, Matcher
 from syncmem.model.episode import entity_of
 from syncmem.observed import EpisodeInfo
@@ -80,8 +80,10 @@ class Extraction(NamedTuple):
     matcher: Matcher
 
 
-def extraction(run: Extractor, version: object, name: str | None, matcher: Matcher) -> Extraction:
-    """Raises InvalidInput for a name or a version that no batch can have."""
+def extraction(given: Extractor | str, version: object, name: str | None, matcher: Matcher) -> Extraction:
+    """Raises InvalidInput for a name or a version that no batch can have, or an extractor that nobody provides."""
+    run = extractor_of(given)
+    name = given if name is None and isinstance(given, str) else name
     called = name or getattr(run, "__name__", None) or type(run).__name__
     for what, given in (("name", called), ("version", str(version))):
         if not _NAME.fullmatch(given):

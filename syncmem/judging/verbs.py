@@ -105,7 +105,7 @@ class Judging(TakingBack, Asking, Observing):
     def extract(
         self,
         episode: str,
-        extractor: Extractor,
+        extractor: Extractor | str,
         *,
         version: object,
         name: str | None = None,
@@ -124,6 +124,7 @@ class Judging(TakingBack, Asking, Observing):
         ('Lisbon', 'I live in Lisbon.')
 
         Args:
+            extractor: a callable, or a name: "english", or one that another package provides.
             version: of the extractor: a number or a word; ``name``: what it is called, unsaid: the name of its class
                 or function.
             matcher: as for :meth:`consolidate`.
@@ -137,7 +138,7 @@ class Judging(TakingBack, Asking, Observing):
         return derive(self, episode, extraction(extractor, version, name, matcher or by_names))
 
     def reextract(
-        self, extractor: Extractor, *, version: object, name: str | None = None, matcher: Matcher | None = None
+        self, extractor: Extractor | str, *, version: object, name: str | None = None, matcher: Matcher | None = None
     ) -> tuple[Derivation, ...]:
         """Derive anew, with this version, every episode from which other versions of an extractor derived something.
 

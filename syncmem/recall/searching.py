@@ -25,7 +25,8 @@ def rows_with(
     for slot in sorted(slots, key=lambda slot: (slot.entity, slot.predicate, slot.scope)):
         if scope in (None, slot.scope):
             names = [*terms(slot.entity), *terms(name_text(slot.predicate))]
-            for _, rectangle in reading.timeline(slot):
+            left = [word for word in words if not any(each.startswith(word) for each in names)]
+            for _, rectangle in reading.timeline(slot, lanes=_lanes_with(replica, slot, left) if left else None):
                 told = [*names, *value_terms(rectangle.value)]
                 if all(any(each.startswith(word) for each in told) for word in words):
                     yield slot, rectangle
@@ -41,7 +42,14 @@ def _slots_with(replica: Replica, word: str) -> set[int]:
     return found
 
 
+def _lanes_with(replica: Replica, slot: Slot, words: Sequence[str]) -> list[bytes]:
+    """The lanes of a slot in which a value has all of some words."""
+    wanted = " AND ".join(f'"{word}"*' for word in words)
+    return [row[0] for row in replica.db.execute(f"{_LANES} ORDER BY d.lane", (wanted, slot.id)).fetchall()]
+
+
 _ENTITIES: Final = "SELECT rowid >> 1 FROM text_live WHERE text_live MATCH ? AND rowid & 1"
 _VALUES: Final = (
     "SELECT d.slot FROM text_live t JOIN documents d ON d.id = t.rowid >> 1 WHERE text_live MATCH ? AND NOT t.rowid & 1"
 )
+_LANES: Final = _VALUES.replace("d.slot", "DISTINCT d.lane") + " AND d.slot = ?"

@@ -8,7 +8,7 @@ clock value, or what another device believed, is the same fold over the events t
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache, partial
 from typing import Final
 
@@ -95,16 +95,20 @@ class Reading:
         )
         return [] if found is None else [(lane, found)]
 
-    def timeline(self, slot: Slot, n: int | None = None) -> list[Placed]:
-        """All that is (or was) believed of a slot in order of valid time; equal neighbours are one."""
+    def timeline(self, slot: Slot, n: int | None = None, *, lanes: Collection[bytes] | None = None) -> list[Placed]:
+        """All that is (or was) believed of a slot in order of valid time; equal neighbours are one.
+
+        ``lanes``: only what is believed there, which is "none" only where nothing else is.
+        """
         placed: list[Placed] = []
-        for lane in self._lanes(slot, n):
+        for lane in self._lanes(slot, n) if lanes is None or NONE_LANE in lanes else lanes:
             if n is None:
                 rows = self._db.execute(_NOW_ALL, (slot.id, lane))
             else:
                 rows = self._db.execute(_THEN_ALL, (slot.id, lane, n))
             placed += [(lane, Rectangle._make(row)) for row in rows]
-        return as_timeline(placed, self._replica.catalog.predicate(slot.scope, slot.predicate).equality)
+        told = as_timeline(placed, self._replica.catalog.predicate(slot.scope, slot.predicate).equality)
+        return told if lanes is None else [each for each in told if each[0] in lanes]
 
     def _lanes(self, slot: Slot, n: int | None) -> list[bytes]:
         if n is None and not self._replica.catalog.predicate(slot.scope, slot.predicate).many:

@@ -208,6 +208,7 @@ class Telling:
             effect="" if slot is None else self._effect(slot, payload, n),
             names=tuple(str(replica.logs.meant(ref)) for ref in _named(payload)),
             derived_from=tuple(str(replica.logs.meant(ref)) for ref in _roots(event.kind, payload)),
+            predicate=payload.predicate if isinstance(payload, Statement) else None,
         )
 
     def _said(self, position: int, event: Event, payload: Any) -> dict[str, Any]:
@@ -242,6 +243,10 @@ class Telling:
         """The episode that an event was taken from, as it names it."""
         extra = getattr(readable(self._replica.logs.event(position)), "extra", None) or {}
         return extra.get("episode")
+
+    def value_of(self, position: int) -> object:
+        """The value that a statement says, as it is stored; None for other events."""
+        return getattr(readable(self._replica.logs.event(position)), "value", None)
 
     def quote(self, episode: object, span: tuple[Any, Any] | None) -> str | None:
         """The words of a passage, as far as they are here: nothing is fetched for it."""

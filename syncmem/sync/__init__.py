@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from syncmem.errors import InvalidInput
-from syncmem.objects import is_address
+from syncmem.objects import SCHEMES
+from syncmem.provided import Provided
 from syncmem.wire.mailbox import Mailbox
+
+MAILBOXES: Final = Provided(
+    "syncmem.mailboxes",
+    "mailbox",
+    {
+        "folder": "syncmem.sync.folder:Folder",
+        "http": "syncmem.sync.http:Http",
+        "https": "syncmem.sync.http:Http",
+        "lan": "syncmem.sync.lan:open_found",
+        **dict.fromkeys(SCHEMES, "syncmem.sync.bucket:Bucket"),
+    },
+    ("address", "push", "exchange", "get", "drop", "close"),
+)
 
 
 def open_mailbox(address: str) -> Mailbox:
-    """The way to the mailboxes at an address.
+    """The way to the mailboxes at an address; what stands before its first colon tells which one.
 
     Raises:
         InvalidInput: the address is of no known kind.
         Unreachable: there is nothing at the address now.
     """
-    if address.startswith("folder:"):
-        from syncmem.sync.folder import Folder
-
-        return Folder(address)
-    if address.startswith(("https://", "http://")):
-        from syncmem.sync.http import Http
-
-        return Http(address)
-    if address.startswith("lan:"):
-        from syncmem.sync.http import Http
-        from syncmem.sync.lan import find
-
-        return Http(find(address))
-    if is_address(address):
-        from syncmem.sync.bucket import Bucket
-
-        return Bucket(address)
-    raise InvalidInput(f"{address!r} is no address of a mailbox; use folder:PATH, https://HOST or s3://BUCKET/PREFIX")
+    scheme, colon, _ = address.partition(":")
+    if not colon or not MAILBOXES.has(scheme):
+        raise InvalidInput(
+            f"{address!r} is no address of a mailbox; use folder:PATH, https://HOST or s3://BUCKET/PREFIX, or install "
+            "the package that provides such addresses"
+        )
+    mailbox: Mailbox = MAILBOXES.made(scheme, address)
+    return mailbox

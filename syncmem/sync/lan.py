@@ -13,6 +13,7 @@ from ipaddress import ip_address
 from typing import Any, Final
 
 from syncmem.errors import InvalidInput, Unreachable
+from syncmem.wire.mailbox import Mailbox
 
 SERVICE: Final = "_syncmem._tcp.local."
 SCHEME: Final = "lan:"
@@ -39,6 +40,13 @@ def find(address: str, seconds: float = FIND_SECONDS) -> str:
         raise Unreachable(f"no device serves as {name!r} on this network; run 'syncmem serve --lan' there")
     host = f"[{found[0]}]" if ":" in found[0] else found[0]
     return f"http://{host}:{info.port}"
+
+
+def open_found(address: str) -> Mailbox:
+    """The way to the mailboxes of ``lan:NAME``, where it is now."""
+    from syncmem.sync.http import Http
+
+    return Http(find(address))
 
 
 @contextmanager

@@ -9,14 +9,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
 from syncmem import FileError, InvalidInput, Memory, english
-from syncmem.importers import kinds
 from syncmem.importers.archive import Archive
 from syncmem.importers.records import Fact, Plain, Record
 from tests.field_reports.orders import current, line, values
@@ -337,33 +335,6 @@ def test_what_cannot_be_stored_is_told_and_the_rest_comes_in(memory: Memory, tmp
 
 
 # -- kinds of one's own --------------------------------------------------------------------------------
-
-
-class Diary(Plain):
-    """One line a day."""
-
-    kind: ClassVar[str] = "diary"
-
-    def read(self, archive: Archive) -> Iterator[Record]:
-        for _, text in archive.lines():
-            day, _, mood = text.strip().partition(" ")
-            yield Fact((day,), archive.user, "mood", mood, observed_at=day, changed_on=day)
-
-    def predicates(self, archive: Archive) -> dict[str, dict[str, Any]]:
-        return {"mood": {"cardinality": "single"}}
-
-
-def test_a_package_adds_a_kind_by_an_entry_point(
-    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    added = EntryPoints([EntryPoint("diary", f"{__name__}:Diary", kinds.GROUP)])
-    monkeypatch.setattr(kinds, "entry_points", lambda **asked: added.select(**asked))
-    assert "diary" in kinds.kinds()
-    diary = write(tmp_path / "diary.txt", "2024-01-02 fine\n2024-01-01 tired\n")
-    report = memory.import_archive(diary, "diary", user="ana")
-    assert line(memory, "ana", "mood") == [("tired", "2024-01-01", "2024-01-02"), ("fine", "2024-01-02", None)]
-    memory.retract(batch=report.batch)
-    assert "mood" not in {name for name, each in memory.predicates().items() if each.declared}
 
 
 def test_an_unknown_kind_or_a_missing_file_is_refused(memory: Memory, tmp_path: Path) -> None:

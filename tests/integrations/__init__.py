@@ -1,0 +1,1 @@
+"""The interfaces of other libraries, run as their users run them."""

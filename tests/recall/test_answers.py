@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from syncmem import AsyncMemory, Environment, InvalidInput, ManualClock, Memory
+from syncmem import NONE, AsyncMemory, Environment, InvalidInput, ManualClock, Memory
 from syncmem.environment import seeded_randomness
 from syncmem.recall.results import Recalled
 
@@ -125,3 +125,14 @@ def test_the_same_for_asyncio() -> None:
             await memory.index()
 
     asyncio.run(main())
+
+
+def test_a_search_that_looks_at_few_values_of_a_slot_tells_of_none_as_the_timeline_does(memory: Memory) -> None:
+    memory.define("car", cardinality="many")
+    memory.remember("ana", "car", NONE, since="2020-01-01", until="2023-12-31")
+    memory.remember("ana", "car", "Fiat", since="2021-01-01", until="2021-12-31")
+    memory.remember("ana", "car", "Fiat Uno", since="2022-06-01")
+    everything = list(memory.timeline("ana", "car"))
+    assert memory.search("none") == [belief for belief in everything if belief.is_none] != []
+    assert memory.search("fiat") == [belief for belief in everything if not belief.is_none]
+    assert memory.search("ana uno") == [belief for belief in everything if belief.value == "Fiat Uno"]

@@ -12,7 +12,7 @@ import pytest
 from syncmem import InvalidInput, Memory
 from syncmem.recall import nearest
 from syncmem.recall.asked import Axes
-from syncmem.recall.embedding import KINDS, Hashing, chosen, installed
+from syncmem.recall.embedding import NEEDS, Hashing, chosen, installed
 from syncmem.recall.nearest import Nearest
 from syncmem.recall.vectors import Vectors, packed
 from tests.recall.checking import check_index
@@ -152,10 +152,10 @@ def test_an_unknown_or_lying_embedder_is_refused_with_the_next_step() -> None:
         memory.recall("tennis")
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", NEEDS)
 def test_an_embedder_finds_what_is_alike(name: str) -> None:
     if not installed(name):
-        pytest.skip(f"{KINDS[name][2]}")
+        pytest.skip(f"{NEEDS[name][1]}")
     embedder = chosen(name)
     assert embedder is not None
     texts = ["ana sport: tennis, every Friday", "bob pet: a black cat called Tom"]
