@@ -82,7 +82,7 @@ def _settings(file: str | None, **options: Any) -> Settings:
 
 
 def care(name: str) -> Callable[[Callable[..., None]], click.Command]:
-    """A command under the relay, about a store in a folder."""
+    """A command under the relay, about its store."""
 
     def decorate(function: Callable[..., None]) -> click.Command:
         command = verb(name)(where_options(function))
@@ -185,11 +185,11 @@ def restored(session: Session, **where: Any) -> None:
 
 
 def _asked(settings: Settings, what: str, **asked: Any) -> Any:
-    """The answer of the relay that runs on a folder, or of the store itself."""
+    """The answer of the relay that runs on a folder, or of the store itself: a database is open to several."""
     from syncmem.relay.care import Care
     from syncmem.relay.control import Running
 
-    running = Running.at(_folder(settings).place)
+    running = None if settings.data is None else Running.at(settings.data)
     if running is not None:
         return running.ask(what, **asked)
     with closing(_store(settings)) as store:
@@ -206,9 +206,10 @@ def _store(settings: Settings) -> Any:
     from syncmem.relay.file import FILE_NAME
     from syncmem.relay.opening import open_store
 
-    if not (Path(settings.place) / FILE_NAME).exists():
-        raise InvalidInput(f"there is no store in {settings.place}; name the --data of a relay")
-    return open_store(settings.place, os.urandom, settings.limit_values, blobs=settings.blobs)
+    if settings.data is not None and not (settings.data / FILE_NAME).exists():
+        raise InvalidInput(f"there is no store in {settings.data}; name the --data of a relay")
+    serving = settings.data is not None  # a database's relays go on meanwhile: no other one comes
+    return open_store(settings.place, os.urandom, settings.limit_values, blobs=settings.blobs, serving=serving)
 
 
 relay.add_command(migrate)
