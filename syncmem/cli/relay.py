@@ -116,7 +116,7 @@ def _verified(found: dict[str, Any]) -> str:
 
 @care("mailboxes")
 def mailboxes(session: Session, **where: Any) -> None:
-    """The mailboxes by size: id, bytes, blobs, streams, and a quota of its own."""
+    """The mailboxes by size: handle, id, bytes, blobs, streams, and a quota of its own."""
     found = _asked(_settings(**where), "mailboxes")
     session.show(found, lambda: "\n".join(map(_line, found)) or None)
 
@@ -124,7 +124,7 @@ def mailboxes(session: Session, **where: Any) -> None:
 def _line(found: dict[str, Any]) -> str:
     quota = "" if found["quota"] is None else f"  quota {found['quota']}"
     held = f"{found['bytes']:>12} bytes  {found['blobs']:>7} blobs  {found['streams']} streams"
-    return f"{found['mailbox']}  {held}{quota}"
+    return f"{found['handle']}  {found['mailbox']}  {held}{quota}"
 
 
 @care("quota")
@@ -132,7 +132,7 @@ def _line(found: dict[str, Any]) -> str:
 @click.argument("mib", type=click.IntRange(min=0), required=False)
 @click.option("--usual", is_flag=True, help="No quota of its own any more.")
 def quota(session: Session, mailbox: str, mib: int | None, usual: bool, **where: Any) -> None:
-    """How much MAILBOX may hold, or that it may hold MIB MiB from now on."""
+    """How much MAILBOX (an id or a handle) may hold, or that it may hold MIB MiB from now on."""
     bytes_max = None if mib is None else mib * MIB
     found = _asked(_settings(**where), "quota", mailbox=mailbox, bytes_max=bytes_max, usual=usual)
     session.show(found, lambda: _line(found))

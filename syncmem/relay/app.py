@@ -189,7 +189,7 @@ async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refused)
     told = _said(error.status, str(error), error.retry_seconds)
     if error.status == 401:
-        told.headers["www-authenticate"] = 'Basic realm="syncmem relay"'
+        told.headers["www-authenticate"] = f'Basic realm="{error.realm}"'
     return told
 
 

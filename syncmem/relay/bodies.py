@@ -24,10 +24,13 @@ SHARES: Final = 4  # of all that is held, one of which a mailbox may take
 
 
 class Refused(Exception):
-    """A request that is not answered: a status of HTTP, why, and when to come again."""
+    """A request that is not answered: a status of HTTP, why, and when to come again; 401: ``realm`` wants a token."""
 
-    def __init__(self, status: int, why: str, retry_seconds: int | None = None) -> None:
+    def __init__(
+        self, status: int, why: str, retry_seconds: int | None = None, *, realm: str = "syncmem relay"
+    ) -> None:
         super().__init__(why)
+        self.realm = realm
         self.status = status
         self.retry_seconds = retry_seconds
 

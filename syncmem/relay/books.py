@@ -7,6 +7,7 @@ go; nothing here decides anything, see :mod:`syncmem.relay.care`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from enum import Enum
 from typing import Any, Final, NamedTuple, Protocol
 
 from syncmem.errors import NotFound
@@ -44,6 +45,24 @@ class Box(NamedTuple):
     used: int
 
 
+class Seen(NamedTuple):
+    """A mailbox as far as that costs nothing."""
+
+    id: bytes
+    bytes: int
+    quota: int | None
+    made: int
+    used: int
+
+
+class Order(Enum):
+    """Which mailboxes are looked at first."""
+
+    SIZE = "m.bytes DESC"
+    AGE = "m.made"
+    QUIET = "m.used"
+
+
 class Kept(NamedTuple):
     """A blob as it lies there; ``place`` is where a listing goes on."""
 
@@ -57,10 +76,16 @@ class Kept(NamedTuple):
 class Books(Protocol):
     """See :func:`books`."""
 
-    def boxes(self, limit: int | None = None) -> list[Box]:
+    def boxes(self) -> list[Box]:
         """The mailboxes, the largest first."""
 
+    def seen(self, order: Order, limit: int) -> list[Seen]:
+        """Some of the mailboxes, those first that the order names."""
+
     def box(self, mailbox: bytes) -> Box | None: ...
+
+    def ids(self) -> list[bytes]:
+        """Of all mailboxes."""
 
     def totals(self) -> tuple[int, int]:
         """How many mailboxes there are, and the bytes of their blobs."""
@@ -107,13 +132,20 @@ class _SqliteBooks:
         with self._file.held():
             return self._db.execute(sql, values).fetchall()
 
-    def boxes(self, limit: int | None = None) -> list[Box]:
-        sql = f"SELECT m.id, {_COLUMNS} FROM mailboxes m ORDER BY m.bytes DESC, m.id LIMIT ?".format(**self._names)
-        return [Box(*row) for row in self._rows(sql, -1 if limit is None else limit)]
+    def boxes(self) -> list[Box]:
+        sql = f"SELECT m.id, {_COLUMNS} FROM mailboxes m ORDER BY m.bytes DESC, m.id".format(**self._names)
+        return [Box(*row) for row in self._rows(sql)]
+
+    def seen(self, order: Order, limit: int) -> list[Seen]:
+        sql = f"SELECT m.id, m.bytes, m.quota, m.made, m.used FROM mailboxes m ORDER BY {order.value}, m.id LIMIT ?"
+        return [Seen(*row) for row in self._rows(sql, limit)]
 
     def box(self, mailbox: bytes) -> Box | None:
         sql = f"SELECT m.id, {_COLUMNS} FROM mailboxes m WHERE m.id = ?".format(**self._names)
         return next((Box(*row) for row in self._rows(sql, mailbox)), None)
+
+    def ids(self) -> list[bytes]:
+        return [row[0] for row in self._rows("SELECT id FROM mailboxes")]
 
     def totals(self) -> tuple[int, int]:
         ((boxes, size),) = self._rows("SELECT count(*), coalesce(sum(bytes), 0) FROM mailboxes")
@@ -162,13 +194,21 @@ class _PostgresBooks:
     def _rows(self, sql: str, *values: object) -> Sequence[Any]:
         return self._ask(lambda db: db.fetch(sql, *values, timeout=None))
 
-    def boxes(self, limit: int | None = None) -> list[Box]:
-        sql = f"SELECT m.mailbox, {_COLUMNS} FROM mailboxes m ORDER BY m.bytes DESC, m.mailbox LIMIT $1"
-        return [Box(*row) for row in self._rows(sql.format(**self._names), limit)]
+    def boxes(self) -> list[Box]:
+        sql = f"SELECT m.mailbox, {_COLUMNS} FROM mailboxes m ORDER BY m.bytes DESC, m.mailbox".format(**self._names)
+        return [Box(*row) for row in self._rows(sql)]
+
+    def seen(self, order: Order, limit: int) -> list[Seen]:
+        columns = "m.mailbox, m.bytes, m.quota, m.made, m.used"
+        sql = f"SELECT {columns} FROM mailboxes m ORDER BY {order.value}, m.mailbox LIMIT $1"
+        return [Seen(*row) for row in self._rows(sql, limit)]
 
     def box(self, mailbox: bytes) -> Box | None:
         sql = f"SELECT m.mailbox, {_COLUMNS} FROM mailboxes m WHERE m.mailbox = $1".format(**self._names)
         return next((Box(*row) for row in self._rows(sql, mailbox)), None)
+
+    def ids(self) -> list[bytes]:
+        return [row[0] for row in self._rows("SELECT mailbox FROM mailboxes")]
 
     def totals(self) -> tuple[int, int]:
         ((boxes, size),) = self._rows("SELECT count(*), coalesce(sum(bytes), 0)::bigint FROM mailboxes")

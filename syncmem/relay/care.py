@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from syncmem.relay.rows import RowStore
 from syncmem.relay.store import SqliteStore
 from syncmem.wire.mailbox import MAILBOX_BYTES, digest
 
+HANDLE_DIGITS: Final = 8
 PROBLEMS_MAX: Final = 100  # told of; the rest is counted
 
 
@@ -31,27 +33,37 @@ class Care:
         self._randomness = randomness
 
     def mailboxes(self) -> list[dict[str, Any]]:
-        """Each mailbox: its id, the blobs and bytes that it holds, its streams and its own quota; the largest first."""
+        """Each mailbox: its handle and id, what it holds (blobs, bytes, streams), its own quota; the largest first."""
         return [_told(box) for box in self._books.boxes()]
 
     def quota(self, mailbox: str, bytes_max: int | None = None, usual: bool = False) -> dict[str, Any]:
-        """How much a mailbox may hold; ``bytes_max`` sets it, ``usual`` makes it what all others may.
+        """How much a mailbox (by id or handle) may hold; ``bytes_max`` sets it, ``usual``: what all others may.
 
         Raises:
             NotFound: there is no such mailbox.
         """
-        try:
-            id = bytes.fromhex(mailbox)
-        except ValueError:
-            id = b""
-        if len(id) != MAILBOX_BYTES:
-            raise InvalidInput(f"{mailbox!r} is no id of a mailbox; list them with 'syncmem relay mailboxes'")
+        id = self._id(mailbox)
         if usual or bytes_max is not None:
             self._books.set_quota(id, None if usual else bytes_max)
         box = self._books.box(id)
         if box is None:
             raise NotFound(f"there is no mailbox {mailbox} here; list them with 'syncmem relay mailboxes'")
         return _told(box)
+
+    def _id(self, mailbox: str) -> bytes:
+        """Of an id in hex, or of a handle."""
+        try:
+            id = bytes.fromhex(mailbox)
+        except ValueError:
+            id = b""
+        if len(mailbox) == HANDLE_DIGITS and id:
+            found = [one for one in self._books.ids() if handle_of(one) == mailbox.lower()]
+            if len(found) != 1:
+                raise NotFound(f"{len(found)} mailboxes are called {mailbox}; name one by its id ('relay mailboxes')")
+            return found[0]
+        if len(id) != MAILBOX_BYTES:
+            raise InvalidInput(f"{mailbox!r} is no id of a mailbox; list them with 'syncmem relay mailboxes'")
+        return id
 
     def gc(self) -> dict[str, Any]:
         """Give back what nobody needs: objects that no row names, and pages of files that hold nothing."""
@@ -113,7 +125,13 @@ def _is_whole(kept: Kept) -> bool:
     return kept.blob is not None and len(kept.blob) == kept.size and digest(kept.blob) == kept.digest
 
 
+def handle_of(mailbox: bytes) -> str:
+    """What a mailbox is called where others look on: who knows the id can tell the handle, nobody the other way."""
+    return sha256(b"syncmem/v1/handle\0" + mailbox).hexdigest()[:HANDLE_DIGITS]
+
+
 def _told(box: Box) -> dict[str, Any]:
     return {
-        "mailbox": box.id.hex(), "bytes": box.bytes, "blobs": box.blobs, "streams": box.streams, "quota": box.quota,
+        "handle": handle_of(box.id), "mailbox": box.id.hex(), "bytes": box.bytes,
+        "blobs": box.blobs, "streams": box.streams, "quota": box.quota,
     }  # fmt: skip

@@ -103,7 +103,7 @@ class Gate:
         self._known[mailbox] = None
 
     def _check_token(self, request: Request) -> None:
-        if self._tokens and not any(compare_digest(_token(request), token) for token in self._tokens):
+        if self._tokens and not any(compare_digest(told_token(request)[0], token) for token in self._tokens):
             why = "this relay opens mailboxes for who has a token of its operator; use the address https://TOKEN@HOST"
             raise Refused(401, why)
 
@@ -134,15 +134,16 @@ def address_of(request: Request) -> str:
     return str(address)
 
 
-def _token(request: Request) -> bytes:
-    """What stands before the @ of the address that the client uses."""
+def told_token(request: Request) -> tuple[bytes, bytes]:
+    """What stands before the @ of the address that the client uses: the name, and the password."""
     kind, _, told = request.headers.get("authorization", "").partition(" ")
     if kind.lower() != "basic":
-        return b""
+        return b"", b""
     try:
-        return base64.b64decode(told, validate=True).partition(b":")[0]
-    except binascii.Error:
-        return b""
+        name, _, password = base64.b64decode(told, validate=True).partition(b":")
+    except (binascii.Error, ValueError):
+        return b"", b""
+    return name, password
 
 
 def _check(seconds: float, who: str) -> None:

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 from syncmem import Environment, ManualClock
 from syncmem.cli.app import cli
-from syncmem.relay.care import Care
+from syncmem.relay.care import Care, handle_of
 from syncmem.relay.control import FILE_NAME as CONTROL
 from syncmem.relay.file import FILE_NAME
 from syncmem.relay.restoring import REPLACED
@@ -73,11 +73,14 @@ def test_what_is_there_is_listed_and_verified_and_has_quotas_whether_the_relay_r
         ask_at(relay.address, small, Put(ONE, 1, b"z"))
         way(relay)
         first, second = run("mailboxes", folder=place)
-        assert first == {"mailbox": large.mailbox.hex(), "bytes": 3001, "blobs": 2, "streams": 1, "quota": None}
+        told = {"mailbox": large.mailbox.hex(), "bytes": 3001, "blobs": 2, "streams": 1, "quota": None}
+        assert first == {"handle": handle_of(large.mailbox), **told}
         assert second["mailbox"] == small.mailbox.hex()
         found = run("verify", folder=place)
         assert (found["mailboxes"], found["blobs"], found["bytes"], found["problems"]) == (2, 3, 3002, [])
-        assert run("quota", small.mailbox.hex(), "0", folder=place)["quota"] == 0
+        assert run("quota", small.mailbox.hex(), "1", folder=place)["quota"] == 1 << 20
+        assert run("quota", handle_of(small.mailbox), "0", folder=place)["quota"] == 0
+        assert "0 mailboxes are called 00000000" in run("quota", "00000000", folder=place, code=1)
         assert "there is no mailbox" in run("quota", "00" * 16, folder=place, code=1)
         assert "is no id" in run("quota", "rubbish", folder=place, code=1)
         assert run("gc", folder=place) == {"objects": 0, "bytes": 0}
