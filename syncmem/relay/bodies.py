@@ -69,7 +69,7 @@ class Bodies:
                     self._take(body, piece)
                     self._check_length(body.size)
                     self._check_share(body, announced)
-                    if not limit.expired():
+                    if body.size != announced and not limit.expired():
                         limit.reschedule(begun + self._limits.seconds_for(body.size))
         except TimeoutError as error:
             raise Refused(408, "the request came too slowly; sync again over a better connection") from error

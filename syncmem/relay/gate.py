@@ -13,6 +13,7 @@ import binascii
 import math
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
+from functools import lru_cache
 from hmac import compare_digest
 from ipaddress import IPv6Address, ip_address
 from typing import Final
@@ -120,7 +121,11 @@ class _Turns:
 
 def address_of(request: Request) -> str:
     """Where a request comes from, as far as it is counted: not of what runs on this machine, proxies among it."""
-    host = request.client.host if request.client else ""
+    return _counted_as(request.client.host) if request.client else ""
+
+
+@lru_cache(maxsize=4096)
+def _counted_as(host: str) -> str:
     try:
         address = ip_address(host)
     except ValueError:

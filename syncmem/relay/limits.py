@@ -15,6 +15,7 @@ class Limits:
         connections_max: open at once; each costs at most one request and one answer in memory. When all are
             taken, the one that has been silent for longest gives way to a newcomer.
         bodies_bytes_max: of all requests that are being read or answered; sixteen of the largest.
+        unsent_bytes_max: of answers that are not taken; beyond it none is begun that holds blobs.
         silent_seconds: for which a connection may say nothing (or take to say its head), and the start that
             a body or an answer has before it must keep up with ``bytes_second_min``.
         bytes_second_min: a mobile connection at its worst; who is slower only holds a place.
@@ -36,6 +37,7 @@ class Limits:
 
     connections_max: int = 256
     bodies_bytes_max: int = 256 * MIB
+    unsent_bytes_max: int = 64 * MIB
     silent_seconds: float = 20.0
     bytes_second_min: int = 1024
     ending_seconds: int = 10

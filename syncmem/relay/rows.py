@@ -59,6 +59,7 @@ class RowStore(Store):
         self.objects: Objects | None = None
         self.prefix = ""
         self.inline_bytes = INLINE_BYTES
+        self.together = False
 
     def exchange(self, request: Exchange) -> Answer:
         """Keep what is put, and say what is there. Where there is no room, nothing was kept."""
@@ -75,6 +76,16 @@ class RowStore(Store):
             taken = replace(taken, answer=replace(taken.answer, results=results))
         self._remove_objects(taken.unneeded)
         return replace(taken.answer, listed=self._along(taken))
+
+    def exchange_all(self, requests: Sequence[Exchange]) -> Sequence[Answer | Exception]:
+        """See :class:`syncmem.relay.stores.Store`."""
+        return [self._exchanged(request) for request in requests]
+
+    def _exchanged(self, request: Exchange) -> Answer | Exception:
+        try:
+            return self.exchange(request)
+        except Exception as error:
+            return error
 
     def get(self, key: bytes, names: Sequence[BlobName]) -> Iterator[tuple[BlobName, bytes | None]]:
         """Blobs by name, one at a time, in order."""

@@ -25,6 +25,7 @@ from syncmem.errors import FileError, InvalidInput
 from syncmem.relay.access import Served, log, set_up_logs, watched
 from syncmem.relay.admin import Admin
 from syncmem.relay.app import relay
+from syncmem.relay.backlog import Backlog
 from syncmem.relay.care import Care
 from syncmem.relay.config import Settings, where
 from syncmem.relay.control import controlled, new_secret, publish
@@ -107,6 +108,7 @@ def server(
     waking = Waking(wake_url, wake_secret, count_wake) if wake_url is not None else None
     listeners = Listeners(limits, store, waking.moved if waking is not None else None)
     gate = Gate(store, limits, Environment().clock, tokens)
+    backlog = Backlog(limits.unsent_bytes_max)
     if metrics is not None:
         free = store.file if isinstance(store, SqliteStore) else None
         metrics.watch(lambda: listeners.count, None if free is None else lambda: free.free_bytes)
@@ -115,12 +117,18 @@ def server(
         assert isinstance(store, RowStore), "a relay's store has rows"
         more += Admin(store, metrics, gate, Environment().clock, admin_token).routes
     app: ASGIApp = relay(
-        store, limits, listeners, gate, count_puts=metrics.count_puts if metrics is not None else None, more=more
+        store,
+        limits,
+        listeners,
+        gate,
+        backlog,
+        count_puts=metrics.count_puts if metrics is not None else None,
+        more=more,
     )
     told = [each for each in (access, metrics.count if metrics is not None else None) if each is not None]
     config = uvicorn.Config(
         watched(app, told, Environment().clock) if told else app,
-        http=paced(limits, listeners),
+        http=paced(limits, listeners, backlog),
         ws="none",
         log_config=None,
         log_level="warning",

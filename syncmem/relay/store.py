@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from syncmem.environment import Clock
-from syncmem.errors import Busy, DiskFull
+from syncmem.errors import Busy, DiskFull, FileError
 from syncmem.objects import Objects
 from syncmem.relay.file import StoreFile
 from syncmem.relay.limits import Limits
@@ -74,6 +77,7 @@ class SqliteStore(RowStore):
         self._told: Told = lambda mailbox, position: None
         try:
             self._join(objects)
+            self.together = objects is None
         except BaseException:
             self._file.close()
             raise
@@ -108,12 +112,25 @@ class SqliteStore(RowStore):
 
     # -- writing ------------------------------------------------------------------------------------
 
+    def exchange_all(self, requests: Sequence[Exchange]) -> Sequence[Answer | Exception]:
+        """In one transaction; where that fails, each by itself."""
+        if self.objects is None:
+            with suppress(FileError):
+                taken = self._together.do_all([partial(self._answer, request, {}) for request in requests])
+                for request, one in zip(requests, taken, strict=True):
+                    self._tell(request, one)
+                return [replace(one.answer, listed=self._along(one)) for one in taken]
+        return super().exchange_all(requests)
+
     def _take(self, request: Exchange, objects: Mapping[BlobName, str]) -> Taken:
         taken = self._together.do(lambda: self._answer(request, objects))
+        self._tell(request, taken)
+        return taken
+
+    def _tell(self, request: Exchange, taken: Taken) -> None:
         answer = taken.answer
         if any(result.outcome == Outcome.STORED for result in answer.results):
             self._told(request.mailbox, (answer.epoch, sum(answer.ends.values())))
-        return taken
 
     def _answer(self, request: Exchange, objects: Mapping[BlobName, str]) -> Taken:
         """Put and look, within a transaction."""
@@ -131,7 +148,7 @@ class SqliteStore(RowStore):
         if blobs:
             self._update(box, room, ends)
         unneeded = self._part(blobs, objects)
-        listed = self._behind(box, room.ends, request)
+        listed = self._behind(box, ends, request)
         contents = self._contents(box, listed[:LISTED_MAX], request.inline_bytes_max)
         answer = Answer(epoch, results, room.ends, listed[:LISTED_MAX], len(listed) > LISTED_MAX)
         return Taken(answer, contents, unneeded)
@@ -268,7 +285,7 @@ class SqliteStore(RowStore):
             yield Content(*row) if row else None
 
     def _behind(self, box: int, ends: Mapping[bytes, int], request: Exchange) -> list[Listed]:
-        """What lies behind the cursors, in order; one more than an answer lists, if there is."""
+        """What lay behind the cursors before (``ends``), in order; one more than an answer lists, if there is."""
         sql = (
             "SELECT counter, digest, size FROM blobs "
             "WHERE mailbox = ? AND stream = ? AND counter > ? AND size > 0 ORDER BY counter LIMIT ?"

@@ -20,6 +20,7 @@ from tests.mailbox.postgres import cluster
 from tests.mailbox.serving import RelayProcess
 
 DISK_MIB = 96
+STARTS_MAX = 6
 LIMITS = {
     "FREE_BYTES_MIN": "1",  # the disk itself is to be found full
     "MAILBOX_REQUESTS_SECOND": "100000", "MAILBOX_BYTES_SECOND": str(1 << 30), "MAILBOX_REQUESTS_MAX": "64",
@@ -47,7 +48,15 @@ class Suffering:
     def calm(self) -> None:
         for relay in self.relays:
             if relay.process.poll() is not None:
-                relay.start()
+                self._start(relay)
+
+    def _start(self, relay: RelayProcess) -> None:
+        """As whoever supervises it: again, where it did not come up (a database that is busy coming up itself)."""
+        for _ in range(STARTS_MAX):
+            with contextlib.suppress(IndexError):  # it said no address
+                return relay.start()
+            relay.process.wait(STARTS_MAX * 10)
+        raise AssertionError((self.folder / "relays.log").read_text(encoding="utf-8")[-2000:])
 
     def kill(self) -> None:
         relay = self.random.choice(self.relays)
