@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -124,14 +124,16 @@ def contents(address: str, key: EpochKey) -> list[tuple[BlobName, bytes]]:
 class Run:
     """One run; everything in it follows from the seed but for when processes get their turns."""
 
-    def __init__(self, side: Suffering, folder: Path, seed: int) -> None:
+    def __init__(self, side: Suffering, folder: Path, seed: int, others: Sequence[str], trouble: float) -> None:
         self.side = side
+        self.trouble = trouble  # how often something happens
+        self.failure: BaseException | None = None
         self.random = Random(seed)
         self.counts: Counter[str] = Counter()
         self.writers = [Writer(self._address, seed + n) for n in range(WRITERS)]
         self.group = Group(folder, "https://relay", lambda _: self._opened())
         self.group.found()
-        for name in ("phone", "tablet"):
+        for name in others:
             self.group.pair(name)
 
     def _address(self) -> str:
@@ -144,7 +146,7 @@ class Run:
         """Somebody writes, somebody syncs, and perhaps something happens meanwhile."""
         name = self.random.choice([*self.group.devices])
         self._write(name, self.group.devices[name])
-        happening = self._begin() if self.random.random() < 0.4 else None
+        happening = self._begin() if self.random.random() < self.trouble else None
         syncing = self.random.choice([*self.group.devices])
         all_of_them = self.random.random() < 0.3  # so that they may come to agree
         for report in self.group.sync(*([*self.group.devices] * 2 if all_of_them else []), syncing):
@@ -177,7 +179,6 @@ class Run:
         name = self.random.choice([*blows])
         self.counts[name] += 1
         after = self.random.choice([0.0, 0.005, 0.02, 0.05, 0.2])
-        self.failure: BaseException | None = None
         thread = threading.Timer(after, self._happen, [blows[name]])
         thread.start()
         return thread
@@ -242,17 +243,20 @@ class Run:
         self.group.close()
 
 
-def run(kind: str, folder: Path, seed: int, going_on: Callable[[int], bool]) -> Counter[str]:
+def run(
+    kind: str, folder: Path, seed: int, going_on: Callable[[int], bool], *,
+    others: Sequence[str] = ("phone", "tablet"), trouble: float = 0.4,
+) -> Counter[str]:  # fmt: skip
     """Steps while ``going_on`` says so of their number, then the audit; what happened how often."""
     with (
         contextlib.closing(SIDES[kind](folder, Random(seed))) as side,
-        contextlib.closing(Run(side, folder, seed)) as made,
+        contextlib.closing(Run(side, folder, seed, others, trouble)) as made,
     ):
         steps = 0
         while going_on(steps):
             made.step()
-            if getattr(made, "failure", None) is not None:
-                raise made.failure  # type: ignore[misc]
+            if made.failure is not None:
+                raise made.failure
             steps += 1
         made.end()
         made.counts["steps"] = steps
