@@ -58,6 +58,9 @@ class Suffering:
             relay.process.wait(STARTS_MAX * 10)
         raise AssertionError((self.folder / "relays.log").read_text(encoding="utf-8")[-2000:])
 
+    def recover(self) -> None:
+        """What the main thread has to start: a database is told to end with the thread that has started it."""
+
     def kill(self) -> None:
         relay = self.random.choice(self.relays)
         relay.kill()
@@ -163,14 +166,23 @@ class OnPostgres(Suffering):
     def __init__(self, folder: Path, random: Random) -> None:
         self._cluster = cluster()
         super().__init__(self._cluster.database(), folder, 2, random)
-        self._full = False
+        self._full = self._down = False
 
     def blows(self) -> dict[str, Blow]:
         return super().blows() | {"power loss of the database": self.lose_power, "database full": self.fill}
 
     def lose_power(self) -> None:
+        self._down = True
         self._cluster.kill()
-        self._cluster.start()
+
+    def recover(self) -> None:
+        if self._down:
+            self._cluster.start()
+            self._down = False
+
+    def close(self) -> None:
+        self.recover()
+        super().close()
 
     def fill(self) -> None:
         """Every row that is inserted finds no room, until it is calm again."""

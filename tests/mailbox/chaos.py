@@ -52,6 +52,7 @@ class Writer:
         self._random = Random(seed)
         self._epoch: bytes | None = None
         self._stop = threading.Event()
+        self._given_up = False
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 
@@ -60,6 +61,12 @@ class Writer:
         self._stop.set()
         self._thread.join()
         self._until_done(lambda box: self._fill(box, ask(box, self.key)))
+
+    def give_up(self) -> None:
+        """The run has failed."""
+        self._given_up = True
+        self._stop.set()
+        self._thread.join()
 
     def _run(self) -> None:
         while not self._stop.is_set():
@@ -92,7 +99,7 @@ class Writer:
         return self._epoch == answer.epoch
 
     def _until_done(self, attempt: Callable[[Mailbox], bool]) -> None:
-        while True:
+        while not self._given_up:
             with contextlib.suppress(MailboxError), contextlib.closing(open_mailbox(self._address())) as box:
                 if attempt(box):
                     return
@@ -154,6 +161,7 @@ class Run:
             self.counts["syncs that failed"] += any(one.error is not None for one in report.mailboxes)
         if happening is not None:
             happening.join()
+            self.side.recover()
         elif self.group.devices[syncing].status().in_sync:
             self.counts["said to be in sync"] += 1
             self.check_claim(syncing)
@@ -236,10 +244,7 @@ class Run:
 
     def close(self) -> None:
         for writer in self.writers:
-            writer._stop.set()
-        self.side.calm()
-        for writer in self.writers:
-            writer._thread.join()
+            writer.give_up()
         self.group.close()
 
 
