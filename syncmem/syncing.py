@@ -80,9 +80,7 @@ class Syncing(Joining):
         """
         return self._report(self._synced(mailboxes))
 
-    def _synced(
-        self, mailboxes: Sequence[str], *, without: Container[str] = (), patient: bool = False
-    ) -> list[Synced]:
+    def _synced(self, mailboxes: Sequence[str], *, without: Container[str] = (), patient: bool = False) -> list[Synced]:
         try:
             with self._sync_lock():
                 return self._syncer.sync(mailboxes or None, without=without, patient=patient)

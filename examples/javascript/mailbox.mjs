@@ -57,15 +57,16 @@ const names = (list) => {
 
 export const messages = {
   exchange(bytes) {
-    const [[, key, puts, cursors, inline, dropKey], blobs] = readRequest(bytes, 6);
+    const [[, key, puts, cursors, inline, dropKey, makingRoom], blobs] = readRequest(bytes, 7);
     rows(puts, 256, stream, count, count);
-    must(count(inline) && (dropKey === null || isBytes(dropKey, 32)), "inline bytes and drop key");
+    must(count(inline) && (dropKey === null || isBytes(dropKey, 32)) && bool(makingRoom), "what goes with the blobs");
     const parts = cut(blobs, puts.map(([, , size]) => size));
     const answered = puts.map(([stream, counter], i) => [
       nameOf([stream, counter, digest(parts[i])]),
       counter >= 1n && parts[i].length ? null : MALFORMED,
     ]);
-    return { mailbox: hex(mailboxOf(key)), puts: answered, cursors: places(cursors), inline, drop_key: dropKey && hex(dropKey) };
+    const asks = { cursors: places(cursors), inline, drop_key: dropKey && hex(dropKey), making_room: makingRoom };
+    return { mailbox: hex(mailboxOf(key)), puts: answered, ...asks };
   },
   answer(bytes) {
     const [[, epoch, results, ends, listed, more], blobs] = readMessage(bytes, 6);

@@ -82,7 +82,7 @@ def _settings(file: str | None, **options: Any) -> Settings:
 
 
 def care(name: str) -> Callable[[Callable[..., None]], click.Command]:
-    """A command under the relay, about a store in a folder."""
+    """A command under the relay, about its store."""
 
     def decorate(function: Callable[..., None]) -> click.Command:
         command = verb(name)(where_options(function))
@@ -116,7 +116,7 @@ def _verified(found: dict[str, Any]) -> str:
 
 @care("mailboxes")
 def mailboxes(session: Session, **where: Any) -> None:
-    """The mailboxes by size: id, bytes, blobs, streams, and a quota of its own."""
+    """The mailboxes by size: handle, id, bytes, blobs, streams, and a quota of its own."""
     found = _asked(_settings(**where), "mailboxes")
     session.show(found, lambda: "\n".join(map(_line, found)) or None)
 
@@ -124,7 +124,7 @@ def mailboxes(session: Session, **where: Any) -> None:
 def _line(found: dict[str, Any]) -> str:
     quota = "" if found["quota"] is None else f"  quota {found['quota']}"
     held = f"{found['bytes']:>12} bytes  {found['blobs']:>7} blobs  {found['streams']} streams"
-    return f"{found['mailbox']}  {held}{quota}"
+    return f"{found['handle']}  {found['mailbox']}  {held}{quota}"
 
 
 @care("quota")
@@ -132,7 +132,7 @@ def _line(found: dict[str, Any]) -> str:
 @click.argument("mib", type=click.IntRange(min=0), required=False)
 @click.option("--usual", is_flag=True, help="No quota of its own any more.")
 def quota(session: Session, mailbox: str, mib: int | None, usual: bool, **where: Any) -> None:
-    """How much MAILBOX may hold, or that it may hold MIB MiB from now on."""
+    """How much MAILBOX (an id or a handle) may hold, or that it may hold MIB MiB from now on."""
     bytes_max = None if mib is None else mib * MIB
     found = _asked(_settings(**where), "quota", mailbox=mailbox, bytes_max=bytes_max, usual=usual)
     session.show(found, lambda: _line(found))
@@ -185,11 +185,11 @@ def restored(session: Session, **where: Any) -> None:
 
 
 def _asked(settings: Settings, what: str, **asked: Any) -> Any:
-    """The answer of the relay that runs on a folder, or of the store itself."""
+    """The answer of the relay that runs on a folder, or of the store itself: a database is open to several."""
     from syncmem.relay.care import Care
     from syncmem.relay.control import Running
 
-    running = Running.at(_folder(settings).place)
+    running = None if settings.data is None else Running.at(settings.data)
     if running is not None:
         return running.ask(what, **asked)
     with closing(_store(settings)) as store:
@@ -206,9 +206,10 @@ def _store(settings: Settings) -> Any:
     from syncmem.relay.file import FILE_NAME
     from syncmem.relay.opening import open_store
 
-    if not (Path(settings.place) / FILE_NAME).exists():
-        raise InvalidInput(f"there is no store in {settings.place}; name the --data of a relay")
-    return open_store(settings.place, os.urandom, settings.limit_values, blobs=settings.blobs)
+    if settings.data is not None and not (settings.data / FILE_NAME).exists():
+        raise InvalidInput(f"there is no store in {settings.data}; name the --data of a relay")
+    serving = settings.data is not None  # a database's relays go on meanwhile: no other one comes
+    return open_store(settings.place, os.urandom, settings.limit_values, blobs=settings.blobs, serving=serving)
 
 
 relay.add_command(migrate)

@@ -37,6 +37,7 @@ def _exchange(ask: Ask) -> Answer:
         "cursors": _pairs(request.cursors.items()),
         "inline": request.inline_bytes_max,
         "drop_key": None if request.drop_key is None else request.drop_key.hex(),
+        "making_room": request.making_room,
     }
 
 

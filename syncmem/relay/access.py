@@ -15,7 +15,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from syncmem.environment import Clock
 
-PATHS: Final = ("/v1/exchange", "/v1/get", "/v1/drop", "/v1/watch", "/healthz", "/health", "/ready", "/metrics")
+PATHS: Final = (
+    "/v1/exchange",
+    "/v1/get",
+    "/v1/drop",
+    "/v1/watch",
+    "/healthz",
+    "/health",
+    "/ready",
+    "/metrics",
+    "/admin",
+)
 
 
 class Served(NamedTuple):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import Final, TypeVar
@@ -21,17 +22,18 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from syncmem.errors import Busy, DiskFull, FileError, NotCanonical, PeerError
+from syncmem.relay.backlog import Backlog
 from syncmem.relay.bodies import RETRY_SECONDS, Bodies, Refused
+from syncmem.relay.exchanges import Exchanges
 from syncmem.relay.gate import Gate, address_of
 from syncmem.relay.limits import Limits
 from syncmem.relay.pushing import STREAM_TYPE, Listener, Listeners, Stream
 from syncmem.relay.stores import Store
-from syncmem.wire.mailbox import Exchange, Position, PutResult, mailbox_id
+from syncmem.wire.mailbox import Position, PutResult, mailbox_id
 from syncmem.wire.messages import (
     CONTENT_TYPE,
     LENGTH_BYTES,
     NOT_THERE,
-    answer_bytes,
     dropped_bytes,
     moved_bytes,
     read_drop,
@@ -41,16 +43,17 @@ from syncmem.wire.messages import (
 )
 
 Asked = TypeVar("Asked")
+SMALL_BYTES: Final = 64 * 1024  # of a request that is read at once: a thread for it would take longer
 FULL_RETRY_SECONDS: Final = 600  # a disk is not emptied sooner
 _log = logging.getLogger("syncmem.relay")
 
 
 def relay(
-    store: Store, limits: Limits, listeners: Listeners, gate: Gate, *,
+    store: Store, limits: Limits, listeners: Listeners, gate: Gate, backlog: Backlog, *,
     count_puts: Callable[[Sequence[PutResult]], None] | None = None, more: Sequence[Route] = (),
 ) -> Starlette:  # fmt: skip
     """The application over a store; ``more``: what else is answered there."""
-    answering = _Answering(store, limits, listeners, gate, count_puts)
+    answering = _Answering(store, limits, listeners, gate, backlog, count_puts)
     return Starlette(
         routes=[
             Route("/v1/exchange", answering.exchange, methods=["POST"]),
@@ -76,29 +79,25 @@ class _Answering:
     """The answers."""
 
     def __init__(
-        self, store: Store, limits: Limits, listeners: Listeners, gate: Gate,
+        self, store: Store, limits: Limits, listeners: Listeners, gate: Gate, backlog: Backlog,
         count_puts: Callable[[Sequence[PutResult]], None] | None,
     ) -> None:  # fmt: skip
-        self._count_puts = count_puts
+        self._exchanges = Exchanges(store, count_puts)
         self._store = store
         self._limits = limits
         self._listeners = listeners
         self._gate = gate
+        self._backlog = backlog
         self._bodies = Bodies(limits)
 
     async def exchange(self, request: Request) -> Response:
         async with self._asked(request, read_exchange) as (asked, size):
             await self._gate.admit(request, asked.mailbox)
             async with self._gate.turn(asked.mailbox):
-                answer = await run_in_threadpool(self._exchanged, asked)
+                asked = replace(asked, inline_bytes_max=0) if self._backlog.is_long else asked
+                answer = await self._exchanges.answer(asked)
         self._gate.moved(address_of(request), asked.mailbox, size + len(answer))
         return Response(answer, media_type=CONTENT_TYPE)
-
-    def _exchanged(self, asked: Exchange) -> bytes:
-        answer = self._store.exchange(asked)
-        if self._count_puts is not None:
-            self._count_puts(answer.results)
-        return answer_bytes(answer)
 
     async def drop(self, request: Request) -> Response:
         async with self._asked(request, read_drop) as (asked, size), self._gate.turn(asked.mailbox):
@@ -109,6 +108,8 @@ class _Answering:
     async def get(self, request: Request) -> Response:
         async with self._asked(request, read_get) as ((key, names), size):
             mailbox = mailbox_id(key)
+            if self._backlog.is_long:
+                raise Refused(503, "the relay is busy; sync again in a moment", RETRY_SECONDS)
             async with self._gate.turn(mailbox):
                 pieces = (_piece(blob) for _, blob in self._store.get(key, names))
                 first = await run_in_threadpool(next, pieces, b"")  # where the store fails, it mostly does so at once
@@ -150,7 +151,8 @@ class _Answering:
         """What is asked, by whoever has the mailbox's key, and its size."""
         self._gate.come(address_of(request))
         async with self._bodies.read(request) as body:
-            yield await run_in_threadpool(read, body), len(body)
+            small = len(body) <= SMALL_BYTES
+            yield read(body) if small else await run_in_threadpool(read, body), len(body)
 
 
 async def _once(listener: Listener, position: Position | None, seconds: float) -> Response:
@@ -189,7 +191,7 @@ async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refused)
     told = _said(error.status, str(error), error.retry_seconds)
     if error.status == 401:
-        told.headers["www-authenticate"] = 'Basic realm="syncmem relay"'
+        told.headers["www-authenticate"] = f'Basic realm="{error.realm}"'
     return told
 
 

@@ -24,10 +24,13 @@ SHARES: Final = 4  # of all that is held, one of which a mailbox may take
 
 
 class Refused(Exception):
-    """A request that is not answered: a status of HTTP, why, and when to come again."""
+    """A request that is not answered: a status of HTTP, why, and when to come again; 401: ``realm`` wants a token."""
 
-    def __init__(self, status: int, why: str, retry_seconds: int | None = None) -> None:
+    def __init__(
+        self, status: int, why: str, retry_seconds: int | None = None, *, realm: str = "syncmem relay"
+    ) -> None:
         super().__init__(why)
+        self.realm = realm
         self.status = status
         self.retry_seconds = retry_seconds
 
@@ -66,7 +69,7 @@ class Bodies:
                     self._take(body, piece)
                     self._check_length(body.size)
                     self._check_share(body, announced)
-                    if not limit.expired():
+                    if body.size != announced and not limit.expired():
                         limit.reschedule(begun + self._limits.seconds_for(body.size))
         except TimeoutError as error:
             raise Refused(408, "the request came too slowly; sync again over a better connection") from error

@@ -56,6 +56,7 @@ class Settings(BaseModel):
         tls_cert, tls_key: PEM files; without them the relay speaks plain HTTP, for a proxy in front of it.
         trusted_proxies: addresses or networks whose ``X-Forwarded-For`` says where a request comes from.
         tokens: who has one may open mailboxes; none: anybody may.
+        admin_token: who has it is shown the operator's page, /admin; none: nobody is, there is none.
         metrics: an address for /metrics of its own, "main" for beside the rest, "off".
         log: "text" or "json", one line each; ``access_log``: also a line for each request.
         wake_url: is told of every mailbox that moves, so that it can wake phones; ``wake_secret`` signs that.
@@ -72,6 +73,7 @@ class Settings(BaseModel):
     tls_key: Path | None = None
     trusted_proxies: tuple[str, ...] = ()
     tokens: tuple[SecretStr, ...] = ()
+    admin_token: SecretStr | None = None
     metrics: str = "off"
     log: Literal["text", "json"] = "text"
     access_log: bool = False
@@ -94,6 +96,11 @@ class Settings(BaseModel):
             if len(said) < TOKEN_LETTERS_MIN or not (said.isascii() and said.replace("-", "").isalnum()):
                 raise ValueError(f"a token has at least {TOKEN_LETTERS_MIN} letters, digits and hyphens")
         return value
+
+    @field_validator("admin_token")
+    @classmethod
+    def _is_long(cls, value: SecretStr | None) -> SecretStr | None:
+        return None if value is None else cls._are_long((value,))[0]
 
     @field_validator("metrics")
     @classmethod

@@ -48,6 +48,7 @@ class StoreFile:
 
     def __init__(self, folder: Path, schema: str, *, bytes_max: int | None = None) -> None:
         self._path = folder / FILE_NAME
+        self._folder = str(folder)
         self._lock = threading.Lock()
         try:
             make_folder(folder)
@@ -137,7 +138,7 @@ class StoreFile:
     @property
     def free_bytes(self) -> int:
         """What is left on the disk."""
-        return shutil.disk_usage(self._path.parent).free
+        return shutil.disk_usage(self._folder).free
 
     def _found(self) -> tuple[int, int] | None:
         try:

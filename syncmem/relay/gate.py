@@ -13,6 +13,7 @@ import binascii
 import math
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
+from functools import lru_cache
 from hmac import compare_digest
 from ipaddress import IPv6Address, ip_address
 from typing import Final
@@ -103,7 +104,7 @@ class Gate:
         self._known[mailbox] = None
 
     def _check_token(self, request: Request) -> None:
-        if self._tokens and not any(compare_digest(_token(request), token) for token in self._tokens):
+        if self._tokens and not any(compare_digest(told_token(request)[0], token) for token in self._tokens):
             why = "this relay opens mailboxes for who has a token of its operator; use the address https://TOKEN@HOST"
             raise Refused(401, why)
 
@@ -120,7 +121,11 @@ class _Turns:
 
 def address_of(request: Request) -> str:
     """Where a request comes from, as far as it is counted: not of what runs on this machine, proxies among it."""
-    host = request.client.host if request.client else ""
+    return _counted_as(request.client.host) if request.client else ""
+
+
+@lru_cache(maxsize=4096)
+def _counted_as(host: str) -> str:
     try:
         address = ip_address(host)
     except ValueError:
@@ -134,15 +139,16 @@ def address_of(request: Request) -> str:
     return str(address)
 
 
-def _token(request: Request) -> bytes:
-    """What stands before the @ of the address that the client uses."""
+def told_token(request: Request) -> tuple[bytes, bytes]:
+    """What stands before the @ of the address that the client uses: the name, and the password."""
     kind, _, told = request.headers.get("authorization", "").partition(" ")
     if kind.lower() != "basic":
-        return b""
+        return b"", b""
     try:
-        return base64.b64decode(told, validate=True).partition(b":")[0]
-    except binascii.Error:
-        return b""
+        name, _, password = base64.b64decode(told, validate=True).partition(b":")
+    except (binascii.Error, ValueError):
+        return b"", b""
+    return name, password
 
 
 def _check(seconds: float, who: str) -> None:

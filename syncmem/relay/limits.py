@@ -15,11 +15,13 @@ class Limits:
         connections_max: open at once; each costs at most one request and one answer in memory. When all are
             taken, the one that has been silent for longest gives way to a newcomer.
         bodies_bytes_max: of all requests that are being read or answered; sixteen of the largest.
+        unsent_bytes_max: of answers that are not taken; beyond it none is begun that holds blobs.
         silent_seconds: for which a connection may say nothing (or take to say its head), and the start that
             a body or an answer has before it must keep up with ``bytes_second_min``.
         bytes_second_min: a mobile connection at its worst; who is slower only holds a place.
         ending_seconds: that requests in flight have to come to their end when the relay is told to stop.
         mailbox_bytes_max: of the blobs of one mailbox: tens of millions of claims.
+        mailbox_loan_bytes_max: beyond that, of what holds anew what is dropped next; eight of the largest blobs.
         store_bytes_max: of the store's file; None: as much as the disk has.
         free_bytes_min: left free on the disk, because forgetting needs room for its journal.
         streams_max: open at once, of all who listen to a mailbox, beside ``connections_max``; some 20 KiB each.
@@ -35,10 +37,12 @@ class Limits:
 
     connections_max: int = 256
     bodies_bytes_max: int = 256 * MIB
+    unsent_bytes_max: int = 64 * MIB
     silent_seconds: float = 20.0
     bytes_second_min: int = 1024
     ending_seconds: int = 10
     mailbox_bytes_max: int = 4096 * MIB
+    mailbox_loan_bytes_max: int = 8 * MIB
     store_bytes_max: int | None = None
     free_bytes_min: int = 64 * MIB
     streams_max: int = 4096

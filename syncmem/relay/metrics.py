@@ -6,6 +6,7 @@ Rule: no label has a value that a client chooses; nothing here tells one mailbox
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -18,6 +19,17 @@ from syncmem.relay.access import Served
 from syncmem.wire.mailbox import PutResult
 
 SECONDS: Final = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What the operator's page shows: requests by path and status, puts by outcome, bytes, who listens now."""
+
+    requests: dict[tuple[str, str], int]
+    puts: dict[str, int]
+    received: int
+    sent: int
+    streams: int
 
 
 class Metrics:
@@ -34,6 +46,8 @@ class Metrics:
         self._wakes = Counter("wakes", "Calls to wake_url, by how they ended.", ["outcome"], **one)
         self._streams = Gauge("streams", "Who listens now.", **one)
         self._free = Gauge("free_bytes", "Left on the disk of the store.", **one)
+        self._listening: Callable[[], int] = lambda: 0
+        self._free_bytes: Callable[[], int | None] = lambda: None
 
     def count(self, served: Served) -> None:
         self._requests.labels(served.path, served.status).inc()
@@ -51,9 +65,30 @@ class Metrics:
 
     def watch(self, streams: Callable[[], int], free_bytes: Callable[[], int] | None) -> None:
         """Whom to ask for what is as it is now."""
+        self._listening = streams
         self._streams.set_function(streams)
         if free_bytes is not None:
+            self._free_bytes = free_bytes
             self._free.set_function(free_bytes)
+
+    def free_bytes(self) -> int | None:
+        """What is left on the disk of the store, where that is known."""
+        return self._free_bytes()
+
+    def figures(self) -> Figures:
+        """What was counted until now."""
+        found = Figures({}, {}, 0, 0, self._listening())
+        for sample in (sample for metric in self._all.collect() for sample in metric.samples):
+            name, count = sample.name.removeprefix("syncmem_relay_"), round(sample.value)
+            if name == "requests_total":
+                found.requests[sample.labels["path"], sample.labels["status"]] = count
+            elif name == "puts_total":
+                found.puts[sample.labels["outcome"]] = count
+            elif name == "received_bytes_total":
+                found = replace(found, received=count)
+            elif name == "sent_bytes_total":
+                found = replace(found, sent=count)
+        return found
 
     async def show(self, request: Request) -> Response:
         return Response(generate_latest(self._all), headers={"content-type": CONTENT_TYPE_LATEST})

@@ -96,7 +96,8 @@ def digest_of(on: Shelf, mailbox: bytes) -> bytes:
     head = on.head(mailbox)
     if head is None:
         return b""
-    found = sha256(pack([mailbox, head.epoch, head.size, sorted(head.drop_keys), sorted(map(list, head.ends.items()))]))
+    ends, own = sorted(map(list, head.ends.items())), [head.quota, head.made, head.used]
+    found = sha256(pack([mailbox, head.epoch, head.size, sorted(head.drop_keys), ends, own]))
     for row in _rows(on, mailbox):
         found.update(pack([*row.name, row.size]))
     return found.digest()

@@ -15,6 +15,8 @@ from typing import ClassVar, Final
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from syncmem.relay.backlog import Backlog
+from syncmem.relay.joining import Joining
 from syncmem.relay.limits import Limits
 from syncmem.relay.pushing import Listeners
 
@@ -26,16 +28,18 @@ class Paced(H11Protocol):
 
     limits: ClassVar[Limits]
     listeners: ClassVar[Listeners]
+    backlog: ClassVar[Backlog]
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+        super().connection_made(Joining(transport, self.loop))  # type: ignore[arg-type]
         _set_up(transport)
         self._give_seconds(0)
         if len(self.connections) > self._places:
             self._displace_the_most_silent()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.backlog.remove(self.transport)
         super().connection_lost(exc)
         self._give_time()
 
@@ -52,10 +56,12 @@ class Paced(H11Protocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
+        self.backlog.add(self.transport)
         self._give_seconds(self.transport.get_write_buffer_size())
 
     def resume_writing(self) -> None:
         super().resume_writing()
+        self.backlog.remove(self.transport)
         if self._answering:
             self._give_time()
 
@@ -88,9 +94,9 @@ class Paced(H11Protocol):
             min(waiting, key=waiting.__getitem__).transport.abort()
 
 
-def paced(limits: Limits, listeners: Listeners) -> type[Paced]:
+def paced(limits: Limits, listeners: Listeners, backlog: Backlog) -> type[Paced]:
     """Connections within these limits."""
-    return type("Connection", (Paced,), {"limits": limits, "listeners": listeners})
+    return type("Connection", (Paced,), {"limits": limits, "listeners": listeners, "backlog": backlog})
 
 
 def _set_up(transport: asyncio.Transport) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from syncmem.errors import Busy
 from syncmem.objects import Objects
@@ -43,6 +43,16 @@ _REGISTERED: Final = (
 _FETCHED: Final = 8  # blobs of one question: at most so many MiB in memory
 _MOVING: Final = "the relay's store is being moved; sync again in a moment"
 _LATE: Final = "a blob took too long on its way; sync again in a moment"
+
+
+class _Held(NamedTuple):
+    """A mailbox's row, locked; ``registered``: whether the drop key is (none is, too)."""
+
+    epoch: bytes
+    size: int
+    lent: int
+    quota: int | None
+    registered: bool
 
 
 class PostgresStore(RowStore):
@@ -137,34 +147,34 @@ class PostgresStore(RowStore):
     async def _change(self, db: Any, request: Exchange, objects: Mapping[BlobName, str]) -> Taken:
         box = request.mailbox
         async with db.transaction():
-            epoch, size, registered = await self._lock(db, box, request.drop_key)
-            if not registered:
+            held = await self._lock(db, box, request.drop_key)
+            if not held.registered:
                 await db.execute("INSERT INTO drop_keys VALUES ($1, $2) ON CONFLICT DO NOTHING", box, request.drop_key)
             before, taken = await self._places(db, box, places(request.puts))
-            room = Room(taken, dict(before), size)
-            results = [room.put(put, self._limits) for put in request.puts]
+            room, limits = Room(taken, dict(before), held.size, held.lent), self._limits_of(held.quota)
+            results = [room.put(put, limits, request.making_room) for put in request.puts]
             blobs = stored(request.puts, results)
             if blobs:
                 await self._insert(db, box, blobs, objects, room, before)
             unneeded = await self._part(db, blobs, objects)
-            found = await self._answer(db, request, epoch, results, room.ends)
+            found = await self._answer(db, request, held.epoch, results, room.ends)
         return Taken(found.answer, found.contents, unneeded)
 
-    async def _lock(self, db: Any, box: bytes, drop_key: bytes | None = None) -> tuple[bytes, int, bool]:
-        """The mailbox's epoch and size, and whether a drop key is registered (none is, too); nobody else changes it
-        until the transaction ends. It is made where there was none."""
+    async def _lock(self, db: Any, box: bytes, drop_key: bytes | None = None) -> _Held:
+        """The mailbox; nobody else changes it until the transaction ends. It is made where there was none."""
         sql = (
-            f"SELECT epoch, bytes, {_REGISTERED}, pg_try_advisory_xact_lock_shared($3) FROM mailboxes "
+            f"SELECT epoch, bytes, lent, quota, {_REGISTERED}, pg_try_advisory_xact_lock_shared($3) FROM mailboxes "
             "WHERE mailbox = $1 FOR UPDATE"
         )
         row = await db.fetchrow(sql, box, drop_key, self._lock_key)
         if row is None:
-            made = self._randomness(EPOCH_BYTES)
-            await db.execute("INSERT INTO mailboxes (mailbox, epoch) VALUES ($1, $2) ON CONFLICT DO NOTHING", box, made)
+            new = "INSERT INTO mailboxes (mailbox, epoch, made, used) VALUES ($1, $2, $3, $3) ON CONFLICT DO NOTHING"
+            await db.execute(new, box, self._randomness(EPOCH_BYTES), self._today())
             row = await db.fetchrow(sql, box, drop_key, self._lock_key)
-        if not row[3]:
+        *held, is_open = row
+        if not is_open:
             raise Busy(_MOVING)
-        return row[0], row[1], row[2]
+        return _Held(*held)
 
     async def _places(self, db: Any, box: bytes, asked: Sequence[Place]) -> tuple[dict[bytes, int], dict[Place, bytes]]:
         """How far each stream goes, and the digests of what has (or had) some places."""
@@ -188,13 +198,14 @@ class PostgresStore(RowStore):
             "FROM unnest($2::bytea[], $3::bigint[], $4::bytea[], $5::integer[], $6::bytea[], $7::text[])), "
             "moved AS (INSERT INTO streams (mailbox, stream, last) SELECT $1, * FROM unnest($8::bytea[], $9::bigint[]) "
             "ON CONFLICT (mailbox, stream) DO UPDATE SET last = excluded.last) "
-            "UPDATE mailboxes SET bytes = $10 WHERE mailbox = $1"
+            "UPDATE mailboxes SET bytes = $10, lent = $11, used = $12 WHERE mailbox = $1"
         )
         kept = [blob if name not in objects else None for name, blob in blobs.items()]
         moved = {stream: last for stream, last in room.ends.items() if before.get(stream) != last}
         await db.execute(
             sql, box, *map(list, zip(*blobs, strict=True)), [len(blob) for blob in blobs.values()], kept,
-            [objects.get(name) for name in blobs], [*moved], [*moved.values()], room.size,
+            [objects.get(name) for name in blobs], [*moved], [*moved.values()], room.size, room.lent,
+            self._today(),
         )  # fmt: skip
 
     async def _part(self, db: Any, blobs: Mapping[BlobName, bytes], objects: Mapping[BlobName, str]) -> list[str]:
@@ -281,7 +292,8 @@ class PostgresStore(RowStore):
         )
         rows = await db.fetch(sql, box, [name.stream for name in names], [name.counter for name in names])
         freed = sum(row[0] for row in rows)
-        await db.execute("UPDATE mailboxes SET bytes = bytes - $2 WHERE mailbox = $1", box, freed)
+        sql = "UPDATE mailboxes SET bytes = bytes - $2, lent = greatest(0, lent - $2) WHERE mailbox = $1"
+        await db.execute(sql, box, freed)
         await self._mark(db, [row[1] for row in rows if row[1] is not None])
 
     # -- objects ------------------------------------------------------------------------------------
@@ -332,10 +344,17 @@ class PostgresStore(RowStore):
         if not await db.fetchval("SELECT pg_try_advisory_lock_shared($1)", self._lock_key):
             raise Busy(_MOVING)
 
-    def renew(self) -> int:
-        """Every mailbox has another epoch from now on, so that devices look what is missing here; how many."""
-        sql = "UPDATE mailboxes SET epoch = uuid_send(gen_random_uuid()) RETURNING 1"
-        return len(self._pool.ask(lambda db: db.fetch(sql)))
+    def set_quota(self, mailbox: bytes, bytes_max: int | None) -> bool:
+        """A quota of its own, or None; whether there is such a mailbox."""
+
+        async def ask(db: Any) -> bool:
+            async with db.transaction():
+                if not await db.fetchval("SELECT pg_try_advisory_xact_lock_shared($1)", self._lock_key):
+                    raise Busy(_MOVING)
+                sql = "UPDATE mailboxes SET quota = $2 WHERE mailbox = $1 RETURNING 1"
+                return await db.fetchval(sql, mailbox, bytes_max) is not None
+
+        return self._pool.ask(ask)
 
     def _loose(self) -> set[str]:
         return {row[0] for row in self._pool.ask(lambda db: db.fetch("SELECT object FROM loose"))}

@@ -20,7 +20,8 @@ _MIGRATING: Final = LOCK + 1
 
 STEPS: Final[tuple[str, ...]] = (
     """
-    CREATE TABLE mailboxes (mailbox bytea PRIMARY KEY, epoch bytea NOT NULL, bytes bigint NOT NULL DEFAULT 0);
+    CREATE TABLE mailboxes (mailbox bytea PRIMARY KEY, epoch bytea NOT NULL, bytes bigint NOT NULL DEFAULT 0,
+        lent bigint NOT NULL DEFAULT 0, quota bigint, made integer NOT NULL, used integer NOT NULL);
     CREATE TABLE drop_keys (mailbox bytea, key bytea, PRIMARY KEY (mailbox, key));
     CREATE TABLE streams (mailbox bytea, stream bytea, last bigint NOT NULL, PRIMARY KEY (mailbox, stream));
     CREATE TABLE blobs (

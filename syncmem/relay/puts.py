@@ -1,7 +1,9 @@
 """What becomes of the blobs that are put, decided in one place for every kind of store.
 
 Rules: every put is answered for itself; the same blob again is known; a place is given once, also where what had it
-was dropped; what does not fit is refused and what comes after it may fit.
+was dropped; what does not fit is refused and what comes after it may fit. What is put to make room may be lent some
+beyond the quota until as much was dropped: so a full mailbox can be made smaller, and none ever exceeds its quota (or
+what it held when that was lowered) by more than the loan.
 """
 
 from __future__ import annotations
@@ -39,26 +41,31 @@ class Room:
         taken: the digests of what has (or had) the places that are asked for.
         ends: how far each stream goes.
         size: bytes of all blobs.
+        lent: of these, what was taken beyond the quota to make room.
     """
 
     taken: dict[Place, bytes]
     ends: dict[bytes, int]
     size: int
+    lent: int = 0
 
-    def put(self, put: Put, limits: Limits) -> PutResult:
-        """What becomes of a blob."""
+    def put(self, put: Put, limits: Limits, making_room: bool = False) -> PutResult:
+        """What becomes of a blob; ``making_room``: it holds anew what is dropped next."""
         refused = check_put(put)
         if refused is not None:
             return refused
         place, mark = (put.stream, put.counter), digest(put.blob)
         if place in self.taken:
             return _KNOWN if self.taken[place] == mark else _CONFLICT
-        if self.size + len(put.blob) > limits.mailbox_bytes_max:
+        beyond = self.size + len(put.blob) > limits.mailbox_bytes_max
+        lent = min(self.lent, max(0, self.size - limits.mailbox_bytes_max))
+        if beyond and not (making_room and lent + len(put.blob) <= limits.mailbox_loan_bytes_max):
             return _FULL
         if put.stream not in self.ends and len(self.ends) >= STREAMS_MAX:
             return _STREAMS
         self.taken[place] = mark
         self.size += len(put.blob)
+        self.lent = lent + (len(put.blob) if beyond else 0)
         self.ends[put.stream] = max(self.ends.get(put.stream, 0), put.counter)
         return _STORED
 

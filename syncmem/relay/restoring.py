@@ -19,7 +19,6 @@ from syncmem.relay.care import Care
 from syncmem.relay.file import FILE_NAME
 from syncmem.relay.opening import open_store
 from syncmem.relay.rows import RowStore
-from syncmem.relay.store import SqliteStore
 
 PREPARED: Final = "restoring"  # a folder inside the relay's own, so that the last step is a rename
 REPLACED: Final = FILE_NAME + ".replaced"
@@ -90,19 +89,12 @@ def renew(store: str, blobs: str | None = None) -> int:
     Raises:
         FileError: it cannot be used.
     """
-    from syncmem.relay.postgres import PostgresStore
-
     drawn = Environment().randomness
     with closing(open_store(store, drawn, blobs=blobs)) as opened:
-        count = opened.renew() if isinstance(opened, PostgresStore) else Care(_in_a_file(opened), drawn).renew()
+        count = Care(opened, drawn).renew()
         opened.compare(Environment().clock.now())
         return count
 
 
-def _opened(folder: Path, blobs: str | None) -> SqliteStore:
-    return _in_a_file(open_store(str(folder), Environment().randomness, blobs=blobs))
-
-
-def _in_a_file(store: RowStore) -> SqliteStore:
-    assert isinstance(store, SqliteStore), "a folder is one file"
-    return store
+def _opened(folder: Path, blobs: str | None) -> RowStore:
+    return open_store(str(folder), Environment().randomness, blobs=blobs)

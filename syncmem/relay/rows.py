@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
+from syncmem.environment import Clock, SystemClock
 from syncmem.errors import Busy, DiskFull, FileError
 from syncmem.objects import NotAllowed, NotReached, Objects
 from syncmem.relay.limits import Limits
@@ -25,6 +26,7 @@ from syncmem.wire.mailbox import Answer, BlobName, Drop, Exchange, Listed, Outco
 INLINE_BYTES: Final = 64 * 1024  # a blob that is larger becomes an object, where there are objects
 GRACE_SECONDS: Final = 24 * 3600  # after which an object that no row came to name is given up
 COLLECTED_MAX: Final = 1000
+DAY: Final = 24 * 3600 * 1_000_000  # microseconds
 _KEY_BYTES: Final = 16
 _MARK: Final = "mark"
 _GONE: Final = "the relay's object storage does not answer; sync again in a moment"
@@ -50,12 +52,14 @@ class Taken:
 class RowStore(Store):
     """See :class:`syncmem.relay.stores.Store`. ``objects``: where the larger blobs go, and the prefix of their keys."""
 
-    def __init__(self, limits: Limits, randomness: Callable[[int], bytes]) -> None:
+    def __init__(self, limits: Limits, randomness: Callable[[int], bytes], clock: Clock | None = None) -> None:
         self._limits = limits
+        self._clock = clock or SystemClock()
         self._randomness = randomness
         self.objects: Objects | None = None
         self.prefix = ""
         self.inline_bytes = INLINE_BYTES
+        self.together = False
 
     def exchange(self, request: Exchange) -> Answer:
         """Keep what is put, and say what is there. Where there is no room, nothing was kept."""
@@ -72,6 +76,16 @@ class RowStore(Store):
             taken = replace(taken, answer=replace(taken.answer, results=results))
         self._remove_objects(taken.unneeded)
         return replace(taken.answer, listed=self._along(taken))
+
+    def exchange_all(self, requests: Sequence[Exchange]) -> Sequence[Answer | Exception]:
+        """See :class:`syncmem.relay.stores.Store`."""
+        return [self._exchanged(request) for request in requests]
+
+    def _exchanged(self, request: Exchange) -> Answer | Exception:
+        try:
+            return self.exchange(request)
+        except Exception as error:
+            return error
 
     def get(self, key: bytes, names: Sequence[BlobName]) -> Iterator[tuple[BlobName, bytes | None]]:
         """Blobs by name, one at a time, in order."""
@@ -115,6 +129,14 @@ class RowStore(Store):
         self._part_from(strays, lost)
         self._remove_objects(strays)
         return len(strays), len(lost)
+
+    def _limits_of(self, quota: int | None) -> Limits:
+        """The limits of a mailbox that may have a quota of its own."""
+        return self._limits if quota is None else replace(self._limits, mailbox_bytes_max=quota)
+
+    def _today(self) -> int:
+        """Days since 1970: when a mailbox was made and last written to is kept no finer."""
+        return self._clock.now() // DAY
 
     # -- objects ------------------------------------------------------------------------------------
 

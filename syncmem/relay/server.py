@@ -23,7 +23,9 @@ from starlette.types import ASGIApp
 from syncmem.environment import Environment
 from syncmem.errors import FileError, InvalidInput
 from syncmem.relay.access import Served, log, set_up_logs, watched
+from syncmem.relay.admin import Admin
 from syncmem.relay.app import relay
+from syncmem.relay.backlog import Backlog
 from syncmem.relay.care import Care
 from syncmem.relay.config import Settings, where
 from syncmem.relay.control import controlled, new_secret, publish
@@ -33,6 +35,7 @@ from syncmem.relay.metrics import Metrics
 from syncmem.relay.opening import open_store
 from syncmem.relay.pacing import paced
 from syncmem.relay.pushing import Listeners
+from syncmem.relay.rows import RowStore
 from syncmem.relay.store import SqliteStore
 from syncmem.relay.stores import Store
 from syncmem.relay.waking import Waking
@@ -55,9 +58,9 @@ def serve(settings: Settings, ready: Callable[[str], None] = print) -> None:
         opened.callback(store.close)
         _end_in_order()
         listening = listen(settings.host, settings.port)
-        metrics = None if settings.metrics == "off" else Metrics()
+        metrics = None if settings.metrics == "off" and settings.admin_token is None else Metrics()
         beside: list[tuple[ASGIApp, socket.socket]] = []
-        if metrics is not None and settings.metrics != "main":
+        if metrics is not None and settings.metrics not in ("off", "main"):
             beside.append((metrics.alone(), listen(*where(settings.metrics))))
         if isinstance(store, SqliteStore) and settings.data is not None:
             beside.append(opened.enter_context(_controlled(store, settings.data, randomness)))
@@ -67,6 +70,7 @@ def serve(settings: Settings, ready: Callable[[str], None] = print) -> None:
             wake_secret=settings.wake_secret.get_secret_value() if settings.wake_secret else None,
             access=log if settings.access_log else None, beside=beside,
             metrics=metrics, shown=settings.metrics == "main",
+            admin_token=settings.admin_token.get_secret_value() if settings.admin_token else None,
         )  # fmt: skip
         scheme = "https" if settings.tls_cert else "http"
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
@@ -92,27 +96,39 @@ def server(
     store: Store, limits: Limits, *, tokens: Collection[str] = (), trusted_proxies: Sequence[str] = (),
     certificate: Path | None = None, key: Path | None = None, wake_url: str | None = None,
     wake_secret: str | None = None, access: Callable[[Served], None] | None = None, metrics: Metrics | None = None,
-    shown: bool = False, beside: Sequence[tuple[ASGIApp, socket.socket]] = (),
+    shown: bool = False, admin_token: str | None = None,
+    beside: Sequence[tuple[ASGIApp, socket.socket]] = (),
 ) -> uvicorn.Server:  # fmt: skip
     """The server over a store, which stays the caller's to close.
 
-    ``shown``: metrics are shown beside the rest; ``beside``: other applications, each on a socket of its own.
+    ``shown``: metrics are shown beside the rest; ``admin_token``: so is the operator's page, to who has it; ``beside``:
+    other applications, each on a socket of its own.
     """
     count_wake = metrics.count_wake if metrics is not None else lambda outcome: None
     waking = Waking(wake_url, wake_secret, count_wake) if wake_url is not None else None
     listeners = Listeners(limits, store, waking.moved if waking is not None else None)
     gate = Gate(store, limits, Environment().clock, tokens)
+    backlog = Backlog(limits.unsent_bytes_max)
     if metrics is not None:
         free = store.file if isinstance(store, SqliteStore) else None
         metrics.watch(lambda: listeners.count, None if free is None else lambda: free.free_bytes)
     more = [Route("/metrics", metrics.show, methods=["GET"])] if metrics is not None and shown else []
+    if admin_token is not None and metrics is not None:
+        assert isinstance(store, RowStore), "a relay's store has rows"
+        more += Admin(store, metrics, gate, Environment().clock, admin_token).routes
     app: ASGIApp = relay(
-        store, limits, listeners, gate, count_puts=metrics.count_puts if metrics is not None else None, more=more
+        store,
+        limits,
+        listeners,
+        gate,
+        backlog,
+        count_puts=metrics.count_puts if metrics is not None else None,
+        more=more,
     )
     told = [each for each in (access, metrics.count if metrics is not None else None) if each is not None]
     config = uvicorn.Config(
         watched(app, told, Environment().clock) if told else app,
-        http=paced(limits, listeners),
+        http=paced(limits, listeners, backlog),
         ws="none",
         log_config=None,
         log_level="warning",

@@ -27,6 +27,9 @@ class Head:
     size: int
     drop_keys: frozenset[bytes]
     ends: Mapping[bytes, int]
+    quota: int | None
+    made: int
+    used: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +85,13 @@ class _SqliteShelf:
 
     def head(self, mailbox: bytes) -> Head | None:
         with self._file.held():
-            row = self._db.execute("SELECT no, epoch, bytes FROM mailboxes WHERE id = ?", (mailbox,)).fetchone()
+            sql = "SELECT no, epoch, bytes, quota, made, used FROM mailboxes WHERE id = ?"
+            row = self._db.execute(sql, (mailbox,)).fetchone()
             if row is None:
                 return None
             keys = self._db.execute("SELECT key FROM drop_keys WHERE mailbox = ?", row[:1]).fetchall()
             ends = self._db.execute("SELECT stream, last FROM streams WHERE mailbox = ?", row[:1]).fetchall()
-            return Head(row[1], row[2], frozenset(key for (key,) in keys), dict(ends))
+            return Head(row[1], row[2], frozenset(key for (key,) in keys), dict(ends), *row[3:])
 
     def names(self, mailbox: bytes, after: BlobName) -> list[tuple[BlobName, int]]:
         sql = (
@@ -101,8 +105,11 @@ class _SqliteShelf:
 
     def write(self, mailbox: bytes, head: Head, rows: Sequence[Row]) -> None:
         with self._file.held(), self._file.transaction():
-            sql = "INSERT INTO mailboxes (id, epoch, bytes) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET bytes = ?"
-            self._db.execute(sql, (mailbox, head.epoch, head.size, head.size))
+            sql = (
+                "INSERT INTO mailboxes (id, epoch, bytes, quota, made, used) VALUES (?1, ?2, ?3, ?4, ?5, ?6) "
+                "ON CONFLICT DO UPDATE SET bytes = ?3, quota = ?4, made = ?5, used = ?6"
+            )
+            self._db.execute(sql, (mailbox, head.epoch, head.size, head.quota, head.made, head.used))
             (box,) = self._db.execute("SELECT no FROM mailboxes WHERE id = ?", (mailbox,)).fetchone()
             keys = [(box, key) for key in head.drop_keys]
             self._db.executemany("INSERT OR IGNORE INTO drop_keys VALUES (?, ?)", keys)
@@ -139,12 +146,13 @@ class _PostgresShelf:
 
     def head(self, mailbox: bytes) -> Head | None:
         async def ask(db: Any) -> Head | None:
-            row = await db.fetchrow("SELECT epoch, bytes FROM mailboxes WHERE mailbox = $1", mailbox)
+            sql = "SELECT epoch, bytes, quota, made, used FROM mailboxes WHERE mailbox = $1"
+            row = await db.fetchrow(sql, mailbox)
             if row is None:
                 return None
             keys = await db.fetch("SELECT key FROM drop_keys WHERE mailbox = $1", mailbox)
             ends = await db.fetch("SELECT stream, last FROM streams WHERE mailbox = $1", mailbox)
-            return Head(row[0], row[1], frozenset(key for (key,) in keys), dict(ends))
+            return Head(row[0], row[1], frozenset(key for (key,) in keys), dict(ends), *row[2:])
 
         return self._ask(ask)
 
@@ -159,8 +167,11 @@ class _PostgresShelf:
     def write(self, mailbox: bytes, head: Head, rows: Sequence[Row]) -> None:
         async def ask(db: Any) -> None:
             async with db.transaction():
-                sql = "INSERT INTO mailboxes VALUES ($1, $2, $3) ON CONFLICT (mailbox) DO UPDATE SET bytes = $3"
-                await db.execute(sql, mailbox, head.epoch, head.size)
+                sql = (
+                    "INSERT INTO mailboxes (mailbox, epoch, bytes, quota, made, used) VALUES ($1, $2, $3, $4, $5, $6) "
+                    "ON CONFLICT (mailbox) DO UPDATE SET bytes = $3, quota = $4, made = $5, used = $6"
+                )
+                await db.execute(sql, mailbox, head.epoch, head.size, head.quota, head.made, head.used)
                 keys = [(mailbox, key) for key in head.drop_keys]
                 await db.executemany("INSERT INTO drop_keys VALUES ($1, $2) ON CONFLICT DO NOTHING", keys)
                 sql = (

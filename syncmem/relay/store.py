@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-from syncmem.environment import Clock, SystemClock
-from syncmem.errors import Busy, DiskFull
+from syncmem.environment import Clock
+from syncmem.errors import Busy, DiskFull, FileError
 from syncmem.objects import Objects
 from syncmem.relay.file import StoreFile
 from syncmem.relay.limits import Limits
@@ -37,7 +39,8 @@ from syncmem.wire.mailbox import (
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS mailboxes (
-    no INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, epoch BLOB NOT NULL, bytes INTEGER NOT NULL DEFAULT 0);
+    no INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, epoch BLOB NOT NULL, bytes INTEGER NOT NULL DEFAULT 0,
+    lent INTEGER NOT NULL DEFAULT 0, quota INTEGER, made INTEGER NOT NULL, used INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS drop_keys (mailbox INTEGER, key BLOB, PRIMARY KEY (mailbox, key)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS streams (
     mailbox INTEGER, stream BLOB, last INTEGER NOT NULL, PRIMARY KEY (mailbox, stream)) WITHOUT ROWID;
@@ -47,7 +50,6 @@ CREATE TABLE IF NOT EXISTS blobs (
 CREATE TABLE IF NOT EXISTS loose (
     object TEXT PRIMARY KEY, since INTEGER NOT NULL, condemned INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS objects (prefix TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS quotas (mailbox BLOB PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID;
 """
 _NO_ROOM: Final = "the relay has no room left; sync again later, or tell its operator"
 
@@ -68,14 +70,14 @@ class SqliteStore(RowStore):
         objects: Objects | None = None,
         clock: Clock | None = None,
     ) -> None:
-        super().__init__(limits or Limits(), randomness)
-        self._clock = clock or SystemClock()
+        super().__init__(limits or Limits(), randomness, clock)
         self._file = StoreFile(Path(folder), _SCHEMA, bytes_max=self._limits.store_bytes_max)
         self._db = self._file.db
         self._together: Together[Taken] = Together(self._file)
         self._told: Told = lambda mailbox, position: None
         try:
             self._join(objects)
+            self.together = objects is None
         except BaseException:
             self._file.close()
             raise
@@ -110,48 +112,60 @@ class SqliteStore(RowStore):
 
     # -- writing ------------------------------------------------------------------------------------
 
+    def exchange_all(self, requests: Sequence[Exchange]) -> Sequence[Answer | Exception]:
+        """In one transaction; where that fails, each by itself."""
+        if self.objects is None:
+            with suppress(FileError):
+                taken = self._together.do_all([partial(self._answer, request, {}) for request in requests])
+                for request, one in zip(requests, taken, strict=True):
+                    self._tell(request, one)
+                return [replace(one.answer, listed=self._along(one)) for one in taken]
+        return super().exchange_all(requests)
+
     def _take(self, request: Exchange, objects: Mapping[BlobName, str]) -> Taken:
         taken = self._together.do(lambda: self._answer(request, objects))
+        self._tell(request, taken)
+        return taken
+
+    def _tell(self, request: Exchange, taken: Taken) -> None:
         answer = taken.answer
         if any(result.outcome == Outcome.STORED for result in answer.results):
             self._told(request.mailbox, (answer.epoch, sum(answer.ends.values())))
-        return taken
 
     def _answer(self, request: Exchange, objects: Mapping[BlobName, str]) -> Taken:
         """Put and look, within a transaction."""
         if request.puts:
             self._check_room(sum(len(put.blob) for put in request.puts))
-        box, epoch, size = self._mailbox(request.mailbox)
+        box, epoch, size, lent, quota = self._mailbox(request.mailbox)
         if request.drop_key is not None:
             self._db.execute("INSERT OR IGNORE INTO drop_keys VALUES (?, ?)", (box, request.drop_key))
         ends = dict(self._db.execute("SELECT stream, last FROM streams WHERE mailbox = ?", (box,)).fetchall())
-        room = Room(self._taken(box, request), dict(ends), size)
-        limits = self._limits_of(request.mailbox)
-        results = [room.put(put, limits) for put in request.puts]
+        room = Room(self._taken(box, request), dict(ends), size, lent)
+        limits = self._limits_of(quota)
+        results = [room.put(put, limits, request.making_room) for put in request.puts]
         blobs = stored(request.puts, results)
         self._insert(box, blobs, objects)
-        self._update(box, room, ends)
+        if blobs:
+            self._update(box, room, ends)
         unneeded = self._part(blobs, objects)
-        listed = self._behind(box, room.ends, request)
+        listed = self._behind(box, ends, request)
         contents = self._contents(box, listed[:LISTED_MAX], request.inline_bytes_max)
         answer = Answer(epoch, results, room.ends, listed[:LISTED_MAX], len(listed) > LISTED_MAX)
         return Taken(answer, contents, unneeded)
-
-    def _limits_of(self, mailbox: bytes) -> Limits:
-        row = self._db.execute("SELECT bytes FROM quotas WHERE mailbox = ?", (mailbox,)).fetchone()
-        return self._limits if row is None else replace(self._limits, mailbox_bytes_max=row[0])
 
     def _check_room(self, size: int) -> None:
         if self._file.free_bytes < self._limits.free_bytes_min + size:
             raise DiskFull(_NO_ROOM)
 
-    def _mailbox(self, id: bytes) -> tuple[int, bytes, int]:
-        sql = "SELECT no, epoch, bytes FROM mailboxes WHERE id = ?"
+    def _mailbox(self, id: bytes) -> tuple[int, bytes, int, int, int | None]:
+        """Its number, epoch, bytes, of these lent, and a quota of its own; it is made where there is none."""
+        sql = "SELECT no, epoch, bytes, lent, quota FROM mailboxes WHERE id = ?"
         row = self._db.execute(sql, (id,)).fetchone()
         if row is None:
-            self._db.execute("INSERT INTO mailboxes (id, epoch) VALUES (?, ?)", (id, self._randomness(EPOCH_BYTES)))
+            made = (id, self._randomness(EPOCH_BYTES), self._today(), self._today())
+            self._db.execute("INSERT INTO mailboxes (id, epoch, made, used) VALUES (?, ?, ?, ?)", made)
             row = self._db.execute(sql, (id,)).fetchone()
-        return int(row[0]), bytes(row[1]), int(row[2])
+        return int(row[0]), bytes(row[1]), int(row[2]), int(row[3]), row[4]
 
     def _taken(self, box: int, request: Exchange) -> dict[Place, bytes]:
         sql = "SELECT digest FROM blobs WHERE mailbox = ? AND stream = ? AND counter = ?"
@@ -165,7 +179,8 @@ class SqliteStore(RowStore):
             self._db.execute(sql, (box, *name, len(blob), blob if object is None else None, object))
 
     def _update(self, box: int, room: Room, before: Mapping[bytes, int]) -> None:
-        self._db.execute("UPDATE mailboxes SET bytes = ? WHERE no = ? AND bytes <> ?", (room.size, box, room.size))
+        sql = "UPDATE mailboxes SET bytes = ?, lent = ?, used = ? WHERE no = ?"
+        self._db.execute(sql, (room.size, room.lent, self._today(), box))
         rows = [(box, stream, last) for stream, last in room.ends.items() if before.get(stream) != last]
         self._db.executemany("INSERT OR REPLACE INTO streams VALUES (?, ?, ?)", rows)
 
@@ -197,7 +212,8 @@ class SqliteStore(RowStore):
         if row is None:
             return False
         self._db.execute("UPDATE blobs SET blob = NULL, object = NULL, size = 0 WHERE id = ?", (row[0],))
-        self._db.execute("UPDATE mailboxes SET bytes = bytes - ? WHERE no = ?", (row[1], box))
+        sql = "UPDATE mailboxes SET bytes = bytes - ?1, lent = max(0, lent - ?1) WHERE no = ?2"
+        self._db.execute(sql, (row[1], box))
         unneeded += [row[2]] if row[2] else []
         return True
 
@@ -269,7 +285,7 @@ class SqliteStore(RowStore):
             yield Content(*row) if row else None
 
     def _behind(self, box: int, ends: Mapping[bytes, int], request: Exchange) -> list[Listed]:
-        """What lies behind the cursors, in order; one more than an answer lists, if there is."""
+        """What lay behind the cursors before (``ends``), in order; one more than an answer lists, if there is."""
         sql = (
             "SELECT counter, digest, size FROM blobs "
             "WHERE mailbox = ? AND stream = ? AND counter > ? AND size > 0 ORDER BY counter LIMIT ?"

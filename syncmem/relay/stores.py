@@ -17,10 +17,15 @@ Told = Callable[[bytes | None, Position | None], None]
 
 
 class Store(Protocol):
-    """All mailboxes of a relay."""
+    """All mailboxes of a relay. ``together``: exchanges that come at one time cost less when they are asked as one."""
+
+    together: bool
 
     def exchange(self, request: Exchange) -> Answer:
         """Keep what is put, and say what is there."""
+
+    def exchange_all(self, requests: Sequence[Exchange]) -> Sequence[Answer | Exception]:
+        """The same for several; of each its answer, or why it has none."""
 
     def get(self, key: bytes, names: Sequence[BlobName]) -> Iterator[tuple[BlobName, bytes | None]]:
         """Blobs by name, one at a time, in order."""

@@ -52,9 +52,7 @@ class Work:
 class Timelines:
     """Keeps the pages and rectangles of slots; reads and writes the table ``denials``."""
 
-    def __init__(
-        self, database: Database, logs: Logs, catalog: Catalog, pages: Pages, rectangles: Rectangles
-    ) -> None:
+    def __init__(self, database: Database, logs: Logs, catalog: Catalog, pages: Pages, rectangles: Rectangles) -> None:
         self._db = database
         self._logs = logs
         self._catalog = catalog

@@ -53,6 +53,7 @@ class Dropper:
         self._seed = seed
         self._alone = alone  # no other device has the scope
         self.key = public_key(seed)
+        self.count = 0  # of blobs that are gone since
 
     def offer(self, names: Sequence[BlobName]) -> Offer:
         """That this device agrees to drop some blobs to make room."""
@@ -70,9 +71,15 @@ class Dropper:
         with self._writing():
             offers = self._ledger.offers(self._known.no)
         for offer in offers:
-            if offer.key != self.key and self._stands_elsewhere(offer):
+            own = offer.key == self.key
+            if own and not self._alone:
+                continue  # that is for another to do
+            if not self._stands_elsewhere(offer):
+                with self._writing():
+                    self._ledger.offered(self._known.no, offer)  # some of what takes their place is still to come
+            elif not own:
                 yield from self._drop(offer.names, COMPACT, [(offer.key, offer.signature)])
-            elif offer.key == self.key and self._alone and (yield from self._reads_back(offer)):
+            elif (yield from self._reads_back(offer)):
                 yield from self._drop(offer.names, COMPACT, [])
 
     def _to_drop(self) -> list[BlobName]:
@@ -92,8 +99,10 @@ class Dropper:
         if unsure:
             fetched = yield Fetch(unsure)
             there = {name for name, blob in fetched if blob is not None}
+        gone = [name for name in names if name not in there]
+        self.count += len(gone)
         with self._writing():
-            self._ledger.dropped(self._known.no, [name for name in names if name not in there])
+            self._ledger.dropped(self._known.no, gone)
 
     def _reads_back(self, offer: Offer) -> Generator[Drop | Fetch, Any, bool]:
         """Whether the mailbox gives back every blob that this device wrote since."""

@@ -19,8 +19,10 @@ a redirect, a page, anything else            Unreachable               no
 
 from __future__ import annotations
 
+import os
 import ssl
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Final, TypeVar
 
@@ -162,7 +164,7 @@ def connection(address: str, seconds: float, kind: Any, *, verify: ssl.SSLContex
             base_url=address.rstrip("/"),
             timeout=http.Timeout(seconds, connect=CONNECT_SECONDS),
             follow_redirects=False,
-            verify=verify,
+            verify=_trusted(address) if verify is True else verify,
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
             headers={
                 "content-type": CONTENT_TYPE,
@@ -173,6 +175,22 @@ def connection(address: str, seconds: float, kind: Any, *, verify: ssl.SSLContex
         )
     except http.InvalidURL as error:
         raise InvalidInput(f"{address!r} is no address ({error}); use https://HOST") from error
+
+
+def _trusted(address: str) -> ssl.SSLContext:
+    """Whom to trust: whom the system trusts; where no TLS is spoken, nobody.
+
+    Loading the system's list takes longer than a sync that has nothing to do, so it is done once.
+    """
+    if not address.lower().startswith("https:"):
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    return _loaded(*map(os.environ.get, ("SSL_CERT_FILE", "SSL_CERT_DIR")))
+
+
+@cache
+def _loaded(file: str | None, folder: str | None) -> ssl.SSLContext:
+    context: ssl.SSLContext = library().create_ssl_context()
+    return context
 
 
 def library() -> Any:

@@ -2,20 +2,23 @@
 
 Rules: nothing here is about beliefs; a blob is written down before it is sent, and sent with the same bytes
 until it is acknowledged; a blob that holds the payload of an event that was erased is due to be written
-anew, and is dropped once that is acknowledged.
+anew, and is dropped once all that it held stands in blobs that were acknowledged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from typing import Final
+from itertools import islice
+from typing import Final, NamedTuple
 
 from syncmem.codec import pack_flat, unpack_own
+from syncmem.replica.connection import Database
 from syncmem.sync.contents import NOTHING, BlobState, Contents, Stretch, joined, without
 from syncmem.sync.mailboxes import Known, Mailboxes
 from syncmem.wire.blob import Offer, Places
 from syncmem.wire.mailbox import BlobName
 
+OFFERS_MAX: Final = 64  # of one mailbox that are looked at, and kept: each is of some hundred blobs
 _READABLE: Final = (BlobState.TAKEN, BlobState.REPLACED)  # what they hold is known; it may be what was erased since
 _REPLACED: Final = (  # what becomes of a blob that was replaced
     (BlobState.TAKEN, BlobState.REPLACED),
@@ -24,8 +27,21 @@ _REPLACED: Final = (  # what becomes of a blob that was replaced
 )
 
 
+class Waiting(NamedTuple):
+    """An own blob that was not acknowledged; ``anew``: others are to be dropped for it."""
+
+    name: BlobName
+    blob: bytes
+    contents: Contents
+    anew: bool
+
+
 class Ledger(Mailboxes):
     """Reads and writes ``blobs`` and ``offers`` beside the tables of mailboxes."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._apart: dict[tuple[int, bytes], list[Stretch]] = {}  # mailbox, log -> what was read before what it follows
 
     def state(self, no: int, name: BlobName) -> BlobState | None:
         """How a blob stands, or None where it was never seen (or was another under the same counter)."""
@@ -46,8 +62,29 @@ class Ledger(Mailboxes):
         self.advance(no, name.stream)
 
     def hold(self, no: int, contents: Contents) -> None:
-        """A mailbox holds this; a log only as far as its payloads are there, or are erased here too."""
-        super().hold(no, contents._replace(logs=[part for one in contents.logs for part in self._whole(one)]))
+        """A mailbox holds this; a log only as far as its payloads are there, or are erased here too.
+
+        In whatever order it is read: what was written anew is read after what follows it.
+        """
+        parts = [part for one in contents.logs for part in self._whole(one)]
+        logs = {part.log for part in parts}
+        parts += [part for log in logs for part in self._apart.pop((no, log), ())]
+        super().hold(no, contents._replace(logs=sorted(parts)))
+        held = self.holdings(no, [*logs])
+        for part in joined(part for part in parts if part.first > held.get(part.log, 0) + 1):
+            self._apart.setdefault((no, part.log), []).append(part)
+
+    def forget(self, no: int) -> None:
+        super().forget(no)
+        self._part_no_more(lambda mailbox, _: mailbox == no)
+
+    def lose(self, no: int, log: bytes, after: int) -> None:
+        super().lose(no, log, after)
+        self._apart.pop((no, log), None)
+
+    def _part_no_more(self, which: Callable[[int, bytes], bool]) -> None:
+        for key in [key for key in self._apart if which(*key)]:
+            del self._apart[key]
 
     def _whole(self, stretch: Stretch) -> Iterator[Stretch]:
         """The parts of a stretch that lack no payload which is held here: anybody can leave payloads out."""
@@ -66,12 +103,13 @@ class Ledger(Mailboxes):
 
     def put(
         self, no: int, name: BlobName, state: BlobState, contents: Contents = NOTHING, *, reason: str | None = None,
-        blob: bytes | None = None,
+        blob: bytes | None = None, anew: bool = False,
     ) -> None:  # fmt: skip
-        """Note a blob: one of ours that waits (with its bytes), or one that was read."""
+        """Note a blob: one of ours that waits (with its bytes; ``anew``: others are dropped for it), or one that was
+        read."""
         what = contents.stored(), contents.events
-        row = (no, name.stream, name.counter, name.digest, int(state), *what, reason, blob)
-        self._db.execute("INSERT OR REPLACE INTO blobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        row = (no, name.stream, name.counter, name.digest, int(state), *what, reason, blob, anew)
+        self._db.execute("INSERT OR REPLACE INTO blobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def in_state(self, no: int, state: BlobState) -> Iterator[tuple[BlobName, str | None]]:
         sql = (
@@ -106,18 +144,22 @@ class Ledger(Mailboxes):
 
     # -- sending ------------------------------------------------------------------------------------
 
-    def waiting(self, no: int, bytes_max: int) -> list[tuple[BlobName, bytes, Contents]]:
-        """Own blobs that were not acknowledged, oldest first, up to ``bytes_max`` together (one at least)."""
+    def waiting(self, no: int, bytes_max: int, *, anew: bool = False) -> list[Waiting]:
+        """Own blobs that were not acknowledged, oldest first, up to ``bytes_max`` together (one at least).
+
+        ``anew``: only those that make room.
+        """
         sql = (
-            "SELECT stream, counter, digest, contents, blob FROM blobs WHERE mailbox = ? AND state = ? ORDER BY counter"
+            "SELECT stream, counter, digest, contents, blob, anew FROM blobs "
+            "WHERE mailbox = ? AND state = ? AND anew >= ? ORDER BY counter"
         )
-        result: list[tuple[BlobName, bytes, Contents]] = []
+        result: list[Waiting] = []
         size = 0
-        for stream, counter, digest, contents, blob in self._db.execute(sql, (no, int(BlobState.WAITING))):
+        for *name, contents, blob, is_anew in self._db.execute(sql, (no, int(BlobState.WAITING), anew)):
             size += len(blob)
             if result and size > bytes_max:
                 break
-            result.append((BlobName(stream, counter, digest), blob, Contents.read(contents)))
+            result.append(Waiting(BlobName(*name), blob, Contents.read(contents), bool(is_anew)))
         return result
 
     def awaited(self, no: int) -> dict[bytes, int]:
@@ -152,7 +194,7 @@ class Ledger(Mailboxes):
     def stray(self, no: int, name: BlobName, reason: str) -> None:
         """Note a blob that is not what its name says; what is known of that place stays."""
         sql = (
-            "INSERT INTO blobs VALUES (?, ?, ?, ?, ?, ?, 0, ?, NULL) ON CONFLICT DO UPDATE "
+            "INSERT INTO blobs VALUES (?, ?, ?, ?, ?, ?, 0, ?, NULL, 0) ON CONFLICT DO UPDATE "
             "SET digest = excluded.digest, reason = excluded.reason WHERE state = excluded.state"
         )
         row = (no, name.stream, name.counter, name.digest, int(BlobState.STRAY), NOTHING.stored(), reason)
@@ -167,6 +209,7 @@ class Ledger(Mailboxes):
     def doubt(self, log: bytes, last: int) -> None:
         """A branch of a log is void: no mailbox surely holds it beyond a place, and what did not fit is read again."""
         self._db.execute("UPDATE holdings SET seq = min(seq, ?) WHERE what = ?", (last, log))
+        self._part_no_more(lambda _, of: of == log)
         self._db.execute("DELETE FROM blobs WHERE blob IS NOT NULL")  # what waits is made anew
         self._write_void_anew(log, last)
         sql = (
@@ -233,8 +276,19 @@ class Ledger(Mailboxes):
         self._set(no, names, state)
 
     def to_drop(self, no: int, limit: int) -> list[BlobName]:
-        """What is to be dropped now: nothing while a blob waits that may hold it anew."""
-        return [] if self.awaits(no) else [name for name, _ in self.in_state(no, BlobState.DROPPING)][:limit]
+        """What is to be dropped now: all that it held stands in others that are there.
+
+        What was thrown away before it was acknowledged (something was erased meanwhile) is to be written anew again.
+        """
+        found = list(islice(self.known(no, BlobState.DROPPING), limit))
+        if not found:
+            return []
+        stands = self._standing(no, set())
+        standing = {name for name, contents in found if stands(contents)}
+        sql = "SELECT 1 FROM blobs WHERE mailbox = ? AND blob IS NOT NULL AND anew LIMIT 1"
+        if self._db.execute(sql, (no,)).fetchone() is None:
+            self._set(no, [name for name, _ in found if name not in standing], BlobState.DUE)
+        return [name for name, _ in found if name in standing]
 
     def dropped(self, no: int, names: Iterable[BlobName]) -> None:
         """Blobs are gone from the mailbox; their places stay taken."""
@@ -271,8 +325,9 @@ class Ledger(Mailboxes):
 
     def empty(self, no: int) -> bool:
         """All events that are there were carried elsewhere: they are due to go; whether any are there still."""
-        names = [name for name, contents in self.known(no, *_READABLE) if contents.logs]
-        self._set(no, names, BlobState.DUE)
+        for name, contents in self.known(no, *_READABLE):
+            if contents.logs:
+                self.put(no, name, BlobState.DUE, contents._replace(logs=[]))
         self._db.execute("DELETE FROM holdings WHERE mailbox = ? AND seq > 0", (no,))
         leaving = (BlobState.DUE, BlobState.DROPPING)
         return next(self.known(no, *leaving), None) is not None
@@ -285,8 +340,9 @@ class Ledger(Mailboxes):
         self._db.execute("INSERT INTO offers VALUES (?, ?, ?, ?)", (no, offer.key, offer.signature, pack_flat(names)))
 
     def offers(self, no: int) -> list[Offer]:
-        """The offers of a mailbox; they are forgotten here."""
-        rows = self._db.execute("SELECT key, signature, names FROM offers WHERE mailbox = ?", (no,)).fetchall()
+        """The offers of a mailbox; they are forgotten here, see :meth:`offered`."""
+        sql = "SELECT key, signature, names FROM offers WHERE mailbox = ? ORDER BY rowid DESC LIMIT ?"
+        rows = self._db.execute(sql, (no, OFFERS_MAX)).fetchall()
         self._db.execute("DELETE FROM offers WHERE mailbox = ?", (no,))
         return [
             Offer(key, signature, [BlobName(*name) for name in unpack_own(names)]) for key, signature, names in rows

@@ -2,8 +2,8 @@
 
 Rules: what a mailbox lacks of what a device holds, the device sends; its own at once, what others wrote
 only after the mailbox was read to its end; a blob is durable in the ledger before it leaves; each blob
-that ends a sending says what the device held and believed then; once nothing is lacking, blobs are written
-anew that are due to be.
+that ends a sending says what the device held and believed then; once nothing is lacking, or nothing else is taken,
+blobs are written anew that are due to be.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ from syncmem.wire.mailbox import DIGEST_BYTES, BlobName, digest
 BLOB_TARGET_BYTES: Final = 256 * 1024  # of items in one blob: a quarter of what an envelope may hold
 ITEMS_MAX: Final = PIECES_MAX // 2  # of one blob: room is left for what goes with them
 PLACES_MAX: Final = 4096  # stretches of lost places named in one blob; the rest is named in the next
+ROOM_BYTES_MAX: Final = 4 * 1024 * 1024  # written anew at a time where a mailbox is full: half of what a relay lends
 COMPOSED_BYTES_MAX: Final = 8 * 1024 * 1024  # written down at a time: bounds memory and the outbox
 
 
@@ -87,26 +88,47 @@ class Outgoing:
         """The stream that this device writes: that of its log, also before the log has events."""
         return self._key.stream(self.replica.identity.log_key(self._key.scope).id)
 
-    def compose(self, known: Known, wants: list[tuple[bytes, int]], *, everything: bool) -> None:
-        """Write down what the mailbox lacks (only own things unless ``everything``), up to a bound at a time."""
-        ready: list[_Load] = []
-        size = 0
-        for load in self._lacking(known, everything):
-            ready.append(load)
-            size += load.size
-            if size >= COMPOSED_BYTES_MAX:
-                break
-        rewrite = rewriting.due(self.replica, self._ledger, known, self._key) if everything and not ready else None
-        if rewrite is not None:
-            ready = list(self._anew(rewrite))
+    def compose(
+        self, known: Known, wants: list[tuple[bytes, int]], *, everything: bool, full: bool = False
+    ) -> None:  # fmt: skip
+        """Write down what the mailbox lacks (only own things unless ``everything``), up to a bound at a time.
+
+        ``full``: it takes only what makes room.
+        """
+        ready = [] if full else list(self._bounded(self._lacking(known, everything)))
+        rewrite, anew = self._rewriting(known, full=full) if everything and not ready else (None, [])
+        if full and rewrite is None:
+            return
+        size = sum(load.size for load in ready)
         with self.replica.transaction():
-            self._write_down(known, ready, wants, last=everything and size < COMPOSED_BYTES_MAX)
+            last = everything and size < COMPOSED_BYTES_MAX
+            self._write_down(known, ready or anew, wants, last=last, anew=rewrite is not None)
             if rewrite is not None:
                 self._ledger.rewritten(known.no, rewrite.names, rewrite.to)
                 if rewrite.to == BlobState.REPLACED:
                     self._ledger.offered(known.no, self._dropper.offer(rewrite.names))
 
-    def _write_down(self, known: Known, loads: list[_Load], wants: list[tuple[bytes, int]], *, last: bool) -> None:
+    def _bounded(self, loads: Iterable[_Load]) -> Iterator[_Load]:
+        size = 0
+        for load in loads:
+            yield load
+            size += load.size
+            if size >= COMPOSED_BYTES_MAX:
+                return
+
+    def _rewriting(self, known: Known, *, full: bool) -> tuple[Rewrite | None, list[_Load]]:
+        """What is due to be written anew, and that; of a full mailbox no more than it lends room for."""
+        most = rewriting.REWRITTEN_AT_ONCE
+        while True:
+            rewrite = rewriting.due(self.replica, self._ledger, known, self._key, full=full, most=most)
+            loads = [] if rewrite is None else list(self._anew(rewrite))
+            if not full or sum(load.size for load in loads) <= ROOM_BYTES_MAX or most == 1:
+                return rewrite, loads
+            most //= 4
+
+    def _write_down(
+        self, known: Known, loads: list[_Load], wants: list[tuple[bytes, int]], *, last: bool, anew: bool
+    ) -> None:  # fmt: skip
         digests = self._digests.of(self._key.scope)
         state = State(digests.events[:DIGEST_BYTES], digests.beliefs[:DIGEST_BYTES], digests.held)
         questions = self._questions(known, wants) if last and not self.farewell else []
@@ -123,7 +145,7 @@ class Outgoing:
             if ends and asked != known.wanted:
                 load.items.extend(questions)
             told = ends and not self.farewell  # what is said where nobody stays would be read late
-            self._write(known, load, state if told else None)
+            self._write(known, load, state if told else None, anew=anew)
         if loads:
             self._ledger.note(known, reported=digests.events, wanted=asked if last else None)
 
@@ -150,14 +172,14 @@ class Outgoing:
         found = ((one.event, number) for one in lacked for number in episodes.missing(one.held))
         return list(islice(found, PLACES_MAX))
 
-    def _write(self, known: Known, load: _Load, state: State | None) -> None:
+    def _write(self, known: Known, load: _Load, state: State | None, *, anew: bool) -> None:
         identity = self.replica.identity
         counter = self._ledger.next_counter(known.no, self.stream)
         blob = Blob(identity.device, identity.incarnation, counter, state, load.items)
         plain = write_blob(blob, self._key.vault, known.id, identity.private)
         sealed = seal(self._key, plain, self.replica.environment.randomness)
         name = BlobName(self.stream, counter, digest(sealed))
-        self._ledger.put(known.no, name, BlobState.WAITING, load.contents, blob=sealed)
+        self._ledger.put(known.no, name, BlobState.WAITING, load.contents, blob=sealed, anew=anew)
 
     # -- what is lacking ----------------------------------------------------------------------------
 

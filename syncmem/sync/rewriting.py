@@ -22,6 +22,7 @@ from syncmem.wire.mailbox import BlobName
 
 REWRITTEN_AT_ONCE: Final = 256  # blobs: bounds the names in one offer
 EVENTS_AT_ONCE: Final = 20_000  # in them: bounds the memory of composing
+SMALL_BLOBS_FULL: Final = 8  # those that are put together where a mailbox has no room
 SMALL_BLOBS_MAX: Final = 64  # own small ones that may lie about: a newcomer reads few, and few are written twice
 
 
@@ -33,21 +34,24 @@ class Rewrite(NamedTuple):
     to: BlobState  # what becomes of them: DROPPING, or REPLACED where a second member must agree
 
 
-def due(replica: Replica, ledger: Ledger, known: Known, key: EpochKey) -> Rewrite | None:
-    """What is to be written anew now in one mailbox; None: nothing."""
+def due(
+    replica: Replica, ledger: Ledger, known: Known, key: EpochKey, *, full: bool = False, most: int = REWRITTEN_AT_ONCE
+) -> Rewrite | None:
+    """What is to be written anew now in one mailbox, ``most`` at once; None: nothing. ``full``: it has no room."""
     erased = _held_whole(replica, ledger.known(known.no, BlobState.DUE))
-    found = list(_some(erased))
+    found = list(_some(erased, most))
     if found:
         return _together(found, BlobState.DROPPING)
     own = {key.stream(log.id) for log in replica.logs.held(scope=key.scope) if log.device == replica.device}
-    small = list(_some(_held_whole(replica, ledger.small(known.no, own))))
-    return _together(small, BlobState.REPLACED) if len(small) >= SMALL_BLOBS_MAX else None
+    small = list(_some(_held_whole(replica, ledger.small(known.no, own)), most))
+    least = SMALL_BLOBS_FULL if full else SMALL_BLOBS_MAX
+    return _together(small, BlobState.REPLACED) if len(small) >= least else None
 
 
-def _some(blobs: Iterable[tuple[BlobName, Contents]]) -> Iterator[tuple[BlobName, Contents]]:
+def _some(blobs: Iterable[tuple[BlobName, Contents]], most: int) -> Iterator[tuple[BlobName, Contents]]:
     """As many as are written anew together."""
     events = 0
-    for name, contents in islice(blobs, REWRITTEN_AT_ONCE):
+    for name, contents in islice(blobs, most):
         yield name, contents
         events += contents.events
         if events >= EVENTS_AT_ONCE:

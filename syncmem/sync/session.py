@@ -2,7 +2,8 @@
 
 Rules: what a device wrote itself goes out with the first question, which also asks what is new; what others
 wrote goes out once the mailbox was read to its end; the lock is held between questions, never during one;
-a session that stops anywhere leaves everything so that the next one goes on.
+a session that stops anywhere leaves everything so that the next one goes on; a mailbox that is full is sent only what
+makes room, and the rest once there is some.
 
 =============  ==============================================  ==========================================
 step           asks                                            then
@@ -29,10 +30,10 @@ from syncmem.replica.replica import MERGE_EVENTS, Written
 from syncmem.seal.envelope import EpochKey
 from syncmem.sync.auditing import AUDITED_AFTER, Audit
 from syncmem.sync.content import ContentOutcome
-from syncmem.sync.contents import BlobState, Contents
+from syncmem.sync.contents import BlobState
 from syncmem.sync.dropping import Dropper, Fetch, Writing
 from syncmem.sync.incoming import EVENTS_AT_ONCE, Incoming, Opened, Stray
-from syncmem.sync.ledger import Ledger
+from syncmem.sync.ledger import Ledger, Waiting
 from syncmem.sync.listing import Listing
 from syncmem.sync.mailboxes import Known
 from syncmem.sync.outgoing import Outgoing
@@ -113,17 +114,19 @@ class Session:
         for _ in range(ROUNDS_MAX):
             with self._lock:
                 self._compose(everything=read_all)
-                waiting = self._ledger.waiting(self._known.no, SENT_BYTES_MAX) if self._known.epoch else []
+                full = self.outcomes.full is not None
+                waiting = self._ledger.waiting(self._known.no, SENT_BYTES_MAX, anew=full) if self._known.epoch else []
                 cursors = self._ledger.cursors(self._known.no)
             if read_all and not waiting:
                 yield from self._dropper.steps()
+                if full and self._has_made_room():
+                    continue
                 self._listing.check_given()
                 if not (yield from self._audited()):
                     read_all = False
                     continue
                 return
-            puts = [Put(name.stream, name.counter, blob) for name, blob, _ in waiting]
-            answer = yield self._question(puts, self._listing.behind(cursors))
+            answer = yield self._question(waiting, self._listing.behind(cursors))
             assert isinstance(answer, Answer)
             self.outcomes.position = answer.position
             with self._writing():
@@ -141,24 +144,35 @@ class Session:
             if answer.more:
                 self._listing.check_further(further)
             read_all = not answer.more and self._is_read()
-            if waiting and not went and not news:
+            if waiting and not went and not news and self.outcomes.full is None:
                 return  # nothing moves: the ledger tells what was refused
 
-    def _question(self, puts: list[Put], cursors: dict[bytes, int]) -> Exchange:
+    def _question(self, waiting: Sequence[Waiting], cursors: dict[bytes, int]) -> Exchange:
         self.outcomes.questions += 1
+        puts = [Put(one.name.stream, one.name.counter, one.blob) for one in waiting]
         return Exchange(
             key=self._write_key,
             puts=puts,
             cursors=cursors,
             inline_bytes_max=INLINE_BYTES_MAX,
             drop_key=self._dropper.key,
+            making_room=_makes_room(waiting),
         )
+
+    def _has_made_room(self) -> bool:
+        """Whether blobs are gone since the mailbox was full: then it is asked again to take what it did not."""
+        if not self._dropper.count:
+            return False
+        self._dropper.count, self.outcomes.full = 0, None
+        with self._writing():
+            self._ledger.unblock(self._known.no)
+        return True
 
     def _compose(self, *, everything: bool) -> None:
         """Write down what is to be sent. A mailbox never seen is read first."""
         if self._known.epoch is not None:
             wants = self._in.wants() if everything else []
-            self._out.compose(self._known, wants, everything=everything)
+            self._out.compose(self._known, wants, everything=everything, full=self.outcomes.full is not None)
 
     # -- answers ------------------------------------------------------------------------------------
 
@@ -200,17 +214,19 @@ class Session:
             self._listing.found_reset()
         return right
 
-    def _acknowledge(self, answer: Answer, waiting: Sequence[tuple[BlobName, bytes, Contents]]) -> int:
+    def _acknowledge(self, answer: Answer, waiting: Sequence[Waiting]) -> int:
         went = 0
-        for (name, blob, contents), result in zip(waiting, answer.results, strict=True):
+        for (name, blob, contents, anew), result in zip(waiting, answer.results, strict=True):
             if result.outcome in (Outcome.STORED, Outcome.KNOWN):
                 self._ledger.take(self._known.no, name, contents)
                 self.outcomes.sent_bytes += len(blob)
                 went += 1
                 continue
-            self.outcomes.refused.append(f"{name}: {result.reason}")
             if result.outcome == Outcome.OVER_QUOTA:
                 self.outcomes.full = result.reason
+                if anew and not _makes_room(waiting):
+                    continue  # it is offered again without the others
+            self.outcomes.refused.append(f"{name}: {result.reason}")
             if result.outcome == Outcome.CONFLICT:
                 self.outcomes.forked = True
                 self._ledger.give_way(self._known.no, name)
@@ -322,3 +338,7 @@ class Session:
         for name, data in fetched:
             if data is not None:
                 yield name, data
+
+
+def _makes_room(waiting: Sequence[Waiting]) -> bool:
+    return bool(waiting) and all(one.anew for one in waiting)

@@ -113,6 +113,7 @@ class Exchange:
         key: the public write key; ``cursors``: stream -> last place up to which the asker has everything.
         inline_bytes_max: how many bytes of blobs may come with the answer, up to ``INLINE_BYTES_MAX``.
         drop_key: a public key that this member registers, to authorise drops later.
+        making_room: what is put holds anew what is to be dropped next, so a full mailbox takes some of it, too.
     """
 
     key: bytes
@@ -120,6 +121,7 @@ class Exchange:
     cursors: Mapping[bytes, int]
     inline_bytes_max: int
     drop_key: bytes | None = None
+    making_room: bool = False
 
     @property
     def mailbox(self) -> bytes:

@@ -66,7 +66,7 @@ def exchange_bytes(request: Exchange, write_seed: bytes) -> bytes:
     """A signed request."""
     puts = [[put.stream, put.counter, len(put.blob)] for put in request.puts]
     cursors = [list(pair) for pair in sorted(request.cursors.items())]
-    head = [_VERSION, request.key, puts, cursors, request.inline_bytes_max, request.drop_key]
+    head = [_VERSION, request.key, puts, cursors, request.inline_bytes_max, request.drop_key, request.making_room]
     return _signed(_with_blobs(head, [put.blob for put in request.puts]), write_seed)
 
 
@@ -79,13 +79,13 @@ def read_exchange(data: bytes) -> Exchange:
     """
     body, signature = _split_signature(data)
     head, blobs = _head_and_blobs(body)
-    key, puts, cursors, inline, drop_key = _fields(head, 5)
+    key, puts, cursors, inline, drop_key, making_room = _fields(head, 6)
     rows = _rows(puts, PUTS_MAX, _is_stream, _is_number, _is_number)
-    _check(_is_key(key) and (drop_key is None or _is_key(drop_key)) and _is_number(inline))
+    _check(_is_key(key) and (drop_key is None or _is_key(drop_key)) and _is_number(inline) and _is_bool(making_room))
     _check_signature(key, body, signature)
     content = _cut(blobs, [size for _, _, size in rows])
     made = [Put(stream, counter, blob) for (stream, counter, _), blob in zip(rows, content, strict=True)]
-    return Exchange(key, made, _pairs(cursors), inline, drop_key)
+    return Exchange(key, made, _pairs(cursors), inline, drop_key, making_room)
 
 
 def answer_bytes(answer: Answer) -> bytes:

@@ -56,9 +56,7 @@ def _heard(address: str, box: Http, puts: int) -> list[Row]:
             with closing(_Listener(address, key, CONTENT_TYPE, since)) as poll:
                 return poll.answered(_put(box, key, next(counter)))
 
-        compared = alternate(
-            ROUNDS, lambda number: timed([by_push] * puts), lambda number: timed([by_poll] * puts)
-        )
+        compared = alternate(ROUNDS, lambda number: timed([by_push] * puts), lambda number: timed([by_poll] * puts))
     return [
         latency("from a put to who listens; baseline: to a long poll", compared, reach=ratio_at_most(1.0)),
         latency("the same, 99 of 100", compared, share=0.99),

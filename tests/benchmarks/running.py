@@ -24,6 +24,7 @@ from tests.benchmarks import (
     pushing,
     reads,
     recalling,
+    relay_load,
     sealing,
     sizes,
     stores,
@@ -58,6 +59,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "push": pushing,
     "hostile": hostile,
     "stores": stores,
+    "relay-load": relay_load,
 }
 SCALES = ("small", "quick", "full")  # seconds; minutes; an hour
 LOAD_MAX = 1.5  # before a run; above it the sides wait for a processor, and ratios of waits tell nothing

@@ -102,6 +102,22 @@ class Cluster:
         address = f"postgres://tester@127.0.0.1:{self.port}/postgres"
         return self._run("psql", "-X", "-A", "-q", "-t", "-v", "ON_ERROR_STOP=1", "-d", address, "-c", text).strip()
 
+    def dump(self, address: str) -> str:
+        """The tables of an address, as an operator backs them up."""
+        schema = address.rsplit("=", 1)[1]
+        where = ("-h", "127.0.0.1", "-p", str(self.port), "-U", "tester", "-d", "postgres")
+        return self._run("pg_dump", *where, "-n", schema)
+
+    def put_back(self, address: str, dumped: str) -> None:
+        """The tables of an address are as they were."""
+        schema = address.rsplit("=", 1)[1]
+        self.sql(f"DROP SCHEMA {schema} CASCADE")
+        file = self.folder / f"{schema}.sql"
+        file.write_text(dumped, encoding="utf-8")
+        file.chmod(0o644)
+        where = ("-h", "127.0.0.1", "-p", str(self.port), "-U", "tester", "-d", "postgres")
+        self._run("psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", *where, "-f", str(file))
+
     def close(self) -> None:
         self.kill()
         shutil.rmtree(self.folder)

@@ -32,9 +32,7 @@ SECONDS_MAX = 30
 class RelayProcess:
     """A relay as its own process, over a folder or the address of a database."""
 
-    def __init__(
-        self, folder: Path | str, *options: str, command: Sequence[str] | None = None, **process: Any
-    ) -> None:
+    def __init__(self, folder: Path | str, *options: str, command: Sequence[str] | None = None, **process: Any) -> None:
         self.folder = folder
         self._command = command
         self._options = options
@@ -44,9 +42,8 @@ class RelayProcess:
     def start(self) -> None:
         usual = [sys.executable, "-m", "syncmem", "relay", *self._where(), "--port", "0", *self._options]
         command = self._command or usual
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **self._process_options
-        )
+        options = {"stderr": subprocess.PIPE} | self._process_options
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **options)
         assert self.process.stdout is not None
         self.address = self.process.stdout.readline().split()[-1]
 
@@ -155,9 +152,13 @@ def ask_at(address: str, key: EpochKey, *puts: Put, **more: Any) -> Answer:
 
 
 def drop(box: Mailbox, key: EpochKey, names: list[BlobName], reason: str, *seeds: bytes) -> list[bool]:
+    return box.drop(signed_drop(key, names, reason, *seeds), key.write_seed)
+
+
+def signed_drop(key: EpochKey, names: list[BlobName], reason: str, *seeds: bytes) -> Drop:
     said = dropping(key.mailbox, names, reason)
     signatures = [(public_key(seed), sign(seed, labels.DROPPING, said)) for seed in seeds]
-    return box.drop(Drop(key.write_key, names, reason, signatures), key.write_seed)
+    return Drop(key.write_key, names, reason, signatures)
 
 
 # -- raw connections --------------------------------------------------------------------------------------

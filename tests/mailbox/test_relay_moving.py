@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from syncmem.cli.app import cli
 from syncmem.errors import Busy, Damaged, InvalidInput, SyncmemError
 from syncmem.relay import moving
+from syncmem.relay.care import Care
 from syncmem.relay.moving import Moved, digest_of, move
 from syncmem.relay.opening import open_store
 from syncmem.relay.shelves import shelf
@@ -44,6 +45,23 @@ def fill(store: str | Path, blobs: str | None = None, mailboxes: int = 5) -> Non
             box.close()
 
 
+def set_quotas(store: Path | str) -> dict[str, int | None]:
+    """One mailbox holds more than the others may; what each may hold."""
+    opened = open_store(str(store), os.urandom, serving=False)
+    care = Care(opened, os.urandom)
+    care.quota(care.mailboxes()[0]["mailbox"], 123_456_789_012)
+    opened.close()
+    return quotas(store)
+
+
+def quotas(store: Path | str) -> dict[str, int | None]:
+    opened = open_store(str(store), os.urandom, serving=False)
+    try:
+        return {found["mailbox"]: found["quota"] for found in Care(opened, os.urandom).mailboxes()}
+    finally:
+        opened.close()
+
+
 def digests(store: str | Path, blobs: str | None = None) -> dict[bytes, bytes]:
     """Of each mailbox, read from what is stored."""
     opened = open_store(str(store), os.urandom, blobs=blobs, serving=False)
@@ -60,13 +78,17 @@ def moved(source: object, target: object, **more: Any) -> Moved:
 
 def test_from_sqlite_to_postgresql_and_back_everything_is_what_it_was(postgres: Cluster, tmp_path: Path) -> None:
     fill(tmp_path / "one")
+    allowed = set_quotas(tmp_path / "one")
+    assert set(allowed.values()) == {None, 123_456_789_012}
     before, database = digests(tmp_path / "one"), postgres.database()
     done = moved(tmp_path / "one", database)
+    assert quotas(database) == allowed
     assert (done.mailboxes, done.moved, done.blobs) == (5, 5, 55)
     assert digests(database) == before
     back = moved(database, tmp_path / "two")
     assert back.digest == done.digest
     assert digests(tmp_path / "two") == before == digests(tmp_path / "one")
+    assert quotas(tmp_path / "two") == allowed
     assert len(before) == 5
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+import pytest
 from click.testing import CliRunner
 
 from syncmem import Environment, ManualClock
 from syncmem.cli.app import cli
+from syncmem.relay.care import Care
 from syncmem.relay.limits import Limits
 from syncmem.sync.http import Http
 from syncmem.sync.room import FULL_AFTER
@@ -64,6 +67,61 @@ def test_a_full_mailbox_takes_no_more_and_what_waits_is_sent_when_it_has_room(tm
         group.assert_in_sync()
         assert phone.believe("ana", "text 3") is not None
         assert laptop.status().mailboxes[0].trouble is None
+        group.close()
+
+
+def test_a_full_mailbox_has_room_again_once_something_is_erased_and_what_waits_is_sent_by_itself(
+    tmp_path: Path,
+) -> None:
+    limits = replace(SMALL, mailbox_bytes_max=96 * KIB)
+    with running(tmp_path / "relay", limits) as relay:
+        group = group_at(relay, tmp_path)
+        laptop, phone = group.found(), group.pair("phone")
+        group.settle()
+        for number, name in enumerate(("bob", "ana", "joe", "eve", "eve")):
+            laptop.remember(name, f"text {name}", long(number))
+            laptop.sync()
+        assert not laptop.status().in_sync
+        assert "it takes no more" in str(laptop.status().mailboxes[0].trouble)
+        laptop.erase("bob")
+        report = laptop.sync()
+        assert report.mailboxes[0].over_quota is not None, "that was not enough"
+        laptop.erase("ana")
+        group.settle()
+        group.assert_in_sync()
+        assert len(phone.beliefs("eve", "text eve")) == 2
+        assert phone.believe("bob", "text bob") is None
+        assert laptop.status().mailboxes[0].trouble is None
+        assert all(erasure.complete for erasure in laptop.erasures())
+        newcomer = group.pair("tablet")
+        group.settle()
+        assert len(newcomer.beliefs("eve", "text eve")) == 2
+        group.assert_in_sync()
+        assert Care(relay.store, os.urandom).mailboxes()[0]["bytes"] <= limits.mailbox_bytes_max
+        group.close()
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_mailbox_that_is_full_of_small_blobs_is_compacted_and_takes_more(tmp_path: Path, alone: bool) -> None:
+    with running(tmp_path / "relay", SMALL) as relay:
+        group = group_at(relay, tmp_path)
+        laptop = group.found()
+        if not alone:
+            group.pair("phone")
+        group.settle()
+        taken = 0
+        for number in range(75):
+            laptop.remember("ana", f"fact {number}", Random(number).randbytes(150).hex())
+            report = laptop.sync()
+            taken += report.mailboxes[0].over_quota is None
+        assert taken == 75 if alone else 40 < taken < 75
+        group.settle()
+        group.assert_in_sync()
+        assert laptop.status().pending == 0
+        newcomer = group.pair("tablet")
+        group.settle()
+        assert all(newcomer.believe("ana", f"fact {number}") is not None for number in range(75))
+        group.assert_in_sync()
         group.close()
 
 

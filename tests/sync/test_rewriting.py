@@ -94,6 +94,59 @@ def test_what_waited_to_be_sent_is_written_anew_without_what_was_erased(group: G
     group.assert_in_sync()
 
 
+def compose_everything(group: Group, name: str) -> None:
+    """What the next sync would send once it has read everything is written down, and not sent."""
+    syncer = group.devices[name]._syncer
+    key = syncer.vault.current("vault")
+    assert key is not None
+    with syncer._writing():
+        known = syncer.ledger.mailbox(group.address, key)
+        syncer.ledger.look_for_erased(known)
+    dropper = syncer._dropper(known, key)
+    outgoing = Outgoing(syncer.vault, syncer.ledger, syncer.digests, key, dropper)
+    for _ in range(2):
+        outgoing.compose(known, [], everything=True)
+
+
+def test_what_was_to_be_written_anew_when_more_was_erased_is_dropped_only_once_it_stands_elsewhere(
+    group: Group,
+) -> None:
+    laptop = group.found()
+    phone = group.pair("phone")
+    group.settle()
+    with laptop.transaction():
+        for entity in (CANARY, "bob", "ana"):
+            laptop.remember(entity, "city", "Lisbon")
+    group.settle()
+    laptop.erase(CANARY)
+    compose_everything(group, "laptop")  # as after a sync whose connection failed
+    laptop.erase("bob")
+    group.sync("laptop", "laptop")
+    assert any(b"ana" in event.payload for _, _, event in group.events_in_mailboxes())
+    assert not has_canary(group)
+    group.settle()
+    group.assert_in_sync()
+    assert phone.believe("ana", "city") is not None
+
+
+def test_what_was_written_anew_and_is_read_after_what_follows_it_is_not_sent_back(group: Group) -> None:
+    laptop = group.found()
+    phone = group.pair("phone")
+    group.settle()
+    for entity in (CANARY, "bob", "ana"):
+        laptop.remember(entity, "city", "Lisbon")
+        laptop.sync()
+    laptop.erase(CANARY)
+    laptop.sync()
+    before = list(group.events_in_mailboxes())
+    phone.sync()
+    logs = {key.id for key, _, _ in before}
+    after = [found for found in group.events_in_mailboxes() if found[0].id in logs]
+    assert len(after) == len(before), "nothing lies there twice"
+    group.settle()
+    group.assert_in_sync()
+
+
 def test_a_mailbox_put_back_from_a_backup_is_cleaned_again(group: Group) -> None:
     if not group.servers:
         pytest.skip("a folder is put back by copying files; the mailbox in memory stands for it")

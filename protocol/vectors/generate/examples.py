@@ -23,7 +23,10 @@ FRAME = (
     "head after the last event", "signature of log id, last place and head",
 )  # fmt: skip
 CONTENT = ("kind: genesis", "vault: none yet", "parents: none", "signer", "time", "body")
-REQUEST = ("version", "write key", "puts: stream, counter, size", "cursors: none", "inline bytes", "drop key: none")
+REQUEST = (
+    *("version", "write key", "puts: stream, counter, size", "cursors: none", "inline bytes", "drop key: none"),
+    "making room: no",
+)
 ANSWER = (
     "version", "epoch of the mailbox", "results: none", "ends: how far each stream goes",
     "listed: stream, counter, digest, size, whether it comes along", "more",

@@ -41,6 +41,7 @@ def signed(body: bytes, seed: bytes = WRITE_SEED) -> bytes:
 
 def exchange(puts: Any = (), cursors: Any = (), inline: Any = 1000, drop: Any = None, **other: Any) -> bytes:
     parts = [other.get("version", 1), other.get("key", KEY), list(puts), list(cursors), inline, drop]
+    parts += [other.get("making_room", False)]
     return signed(message(parts, *other.get("blobs", ())), other.get("seed", WRITE_SEED))
 
 
@@ -57,6 +58,7 @@ def vectors() -> Iterator[Vector]:
 
 def exchanges() -> Iterator[Vector]:
     empty: dict[str, Any] = {"mailbox": BOX.hex(), "puts": [], "cursors": [], "inline": 1000, "drop_key": None}
+    empty["making_room"] = False
     yield asked("exchange", "empty", "Who brings nothing asks what is new.", exchange(), "accepted", **empty)
     puts = [[STREAM, 1, len(BLOB)], [STREAM, 2, 3]]
     made = [[text(name(1)), None], [text(name(2, b"two")), None]]
@@ -72,6 +74,11 @@ def exchanges() -> Iterator[Vector]:
     yield asked(
         "exchange", "drop-key", "A member registers a key with which it may sign drops.",
         exchange(drop=DROP_KEYS[0]), "accepted", **{**empty, "drop_key": DROP_KEYS[0].hex()},
+    )  # fmt: skip
+    yield asked(
+        "exchange", "making-room", "Who makes room says so: a full mailbox takes what holds anew what is dropped next.",
+        exchange(puts[:1], blobs=[BLOB], making_room=True), "accepted",
+        **{**empty, "puts": made[:1], "making_room": True},
     )  # fmt: skip
     malformed = [[text(name(0)), 5], [text(name(3, b"")), 5]]
     yield asked(
@@ -93,6 +100,7 @@ def bad_exchanges() -> Iterator[Vector]:
         ("puts-too-many", "A request brings at most 256 blobs.", exchange([[STREAM, 1, 0]] * 257)),
         ("inline-negative", "Nobody asks for less than nothing.", exchange(inline=-1)),
         ("drop-key-short", "A drop key has 32 bytes.", exchange(drop=DROP_KEYS[0][:31])),
+        ("making-room-number", "Whether room is made is true or false.", exchange(making_room=1)),
         ("cursor-no-pair", "Cursors are pairs.", exchange(cursors=[STREAM])),
         ("cursors-descending", "Cursors ascend by stream.", exchange(cursors=[[OTHER, 0], [STREAM, 5]])),
         ("cursor-twice", "A stream has one cursor.", exchange(cursors=[[STREAM, 5], [STREAM, 6]])),

@@ -1,0 +1,69 @@
+"""Exchanges on their way from the event loop to the store: those that come at one time go there together.
+
+Rules: nobody has an answer before what it tells of is durable; each is answered or fails for itself; what a store can
+do at the same time (one that is a database elsewhere) is not held up by this. One thread for many exchanges costs less
+than one for each: the loop and the threads wait for each other at every change between them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from starlette.concurrency import run_in_threadpool
+
+from syncmem.relay.stores import Store
+from syncmem.wire.mailbox import Answer, Exchange, PutResult
+from syncmem.wire.messages import answer_bytes
+
+TOGETHER_MAX: Final = 64  # what one commit of the store takes
+
+
+class Exchanges:
+    """Asks a store. Belongs to the thread of the event loop."""
+
+    def __init__(self, store: Store, count_puts: Callable[[Sequence[PutResult]], None] | None) -> None:
+        self._store = store
+        self._count_puts = count_puts
+        self._waiting: deque[tuple[Exchange, asyncio.Future[bytes]]] = deque()
+        self._asking: asyncio.Task[None] | None = None
+
+    async def answer(self, request: Exchange) -> bytes:
+        """The answer to one. Raises what the store raises."""
+        if not self._store.together:
+            return await run_in_threadpool(lambda: self._told(self._store.exchange(request)))
+        future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._waiting.append((request, future))
+        if self._asking is None:
+            self._asking = asyncio.create_task(self._ask())
+        return await future
+
+    async def _ask(self) -> None:
+        """Until nobody waits."""
+        try:
+            while self._waiting:
+                some = [self._waiting.popleft() for _ in range(min(len(self._waiting), TOGETHER_MAX))]
+                try:
+                    found = await run_in_threadpool(self._answers, [request for request, _ in some])
+                except BaseException as error:
+                    found = [error] * len(some)
+                for (_, future), one in zip(some, found, strict=True):
+                    if future.done():  # nobody listens any more
+                        continue
+                    if isinstance(one, bytes):
+                        future.set_result(one)
+                    else:
+                        future.set_exception(one)
+        finally:
+            self._asking = None
+
+    def _answers(self, requests: Sequence[Exchange]) -> list[bytes | BaseException]:
+        found = self._store.exchange_all(requests)
+        return [self._told(one) if isinstance(one, Answer) else one for one in found]
+
+    def _told(self, answer: Answer) -> bytes:
+        if self._count_puts is not None and answer.results:
+            self._count_puts(answer.results)
+        return answer_bytes(answer)
