@@ -16,7 +16,8 @@ from syncmem.sync.mailboxes import Known, Mailboxes
 from syncmem.wire.blob import Offer, Places
 from syncmem.wire.mailbox import BlobName
 
-_READABLE: Final = (BlobState.TAKEN, BlobState.REPLACED)  # what they hold is known; it may be what was erased since
+_OUT: Final = (BlobState.REPLACED, BlobState.DROPPED)  # what they held stands in others
+_READABLE: Final = (BlobState.TAKEN, *_OUT)  # what they hold is known; it may be what was erased since
 _REPLACED: Final = (  # what becomes of a blob that was replaced
     (BlobState.TAKEN, BlobState.REPLACED),
     (BlobState.HELD, BlobState.REPLACED),
@@ -222,9 +223,10 @@ class Ledger(Mailboxes):
         """Somebody finds nothing at some places: what they held is to be written anew, by whoever knows it."""
         sql = "UPDATE blobs SET state = ? WHERE mailbox = ? AND stream = ? AND counter BETWEEN ? AND ? AND state = ?"
         stands = (
-            "UPDATE blobs SET contents = ? WHERE mailbox = ? AND stream = ? AND counter BETWEEN ? AND ? AND state = ?"
+            "UPDATE blobs SET contents = ? WHERE mailbox = ? AND stream = ? AND counter BETWEEN ? AND ? "
+            "AND state IN (?, ?)"
         )
-        self._db.execute(stands, (NOTHING.stored(), no, *places, int(BlobState.REPLACED)))
+        self._db.execute(stands, (NOTHING.stored(), no, *places, *map(int, _OUT)))
         for before in _READABLE:
             self._db.execute(sql, (int(BlobState.DUE), no, *places, int(before)))
 
@@ -239,7 +241,7 @@ class Ledger(Mailboxes):
     def dropped(self, no: int, names: Iterable[BlobName]) -> None:
         """Blobs are gone from the mailbox; their places stay taken."""
         sql = "UPDATE blobs SET state = ?, contents = ? WHERE mailbox = ? AND stream = ? AND counter = ?"
-        gone = (int(BlobState.REPLACED), NOTHING.stored())
+        gone = (int(BlobState.DROPPED), NOTHING.stored())
         self._db.executemany(sql, [(*gone, no, name.stream, name.counter) for name in names])
 
     # -- what was erased -----------------------------------------------------------------------------
@@ -295,7 +297,7 @@ class Ledger(Mailboxes):
     def stands_elsewhere(self, no: int, names: Sequence[BlobName]) -> bool:
         """Whether all that some blobs hold was read in others that are there, too."""
         leaving = {*names}
-        wanted = [contents for name, contents in self.known(no, BlobState.REPLACED) if name in leaving]
+        wanted = [contents for name, contents in self.known(no, *_OUT) if name in leaving]
         return len(wanted) == len(leaving) and all(map(self._standing(no, leaving), wanted))
 
     def _standing(self, no: int, leaving: Set[BlobName]) -> Callable[[Contents], bool]:

@@ -44,6 +44,7 @@ class World:
         self.removed: set[str] = set()  # as far as anybody said so
         self.servers: dict[str, Server] = {}
         self.by_step: dict[int, list[Words]] = {}  # what each step wrote
+        self.orphans: set[str] = set()  # ids of devices that are members and will never be heard of again
         self.forks = False  # whether two lives of one device may have written: then a place may be taken twice
         self.salts: dict[tuple[bytes, bytes], bytes] = {}
         self.heads: dict[tuple[bytes, int], bytes] = {}
