@@ -247,7 +247,7 @@ def _spoken(random: Random, world: World, name: str) -> dict[str, Any]:
 @operation(1, _spoken)
 def observe(world: World, device: Device, step: dict[str, Any]) -> str:
     """An episode, which several devices may observe apart; a long one lies beside the logs."""
-    content = f"{step['text']} {step['speaker']} " * step["times"]
+    content = f"{step['text']}-{step['speaker']}-{step['times']} " * step["times"]
     return write(world, device, lambda: device.memory.observe(content, speaker=step["speaker"], at="2026-06-15"))
 
 
