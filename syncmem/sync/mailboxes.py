@@ -95,8 +95,8 @@ class Mailboxes:
         """
         states = (BlobState.TAKEN, BlobState.REPLACED, BlobState.DUE, BlobState.DROPPING, BlobState.DROPPED)
         sql = (
-            "SELECT stream, first, last FROM places_read WHERE mailbox = ? UNION ALL "
-            "SELECT stream, counter, counter FROM blobs WHERE mailbox = ? AND state IN (?, ?, ?, ?, ?) AND reason IS NULL"
+            "SELECT stream, first, last FROM places_read WHERE mailbox = ? UNION ALL SELECT stream, counter, counter "
+            "FROM blobs WHERE mailbox = ? AND state IN (?, ?, ?, ?, ?) AND reason IS NULL"
         )
         found = self._db.execute(sql, (no, no, *map(int, states))).fetchall()
         if self._is_whole(no):

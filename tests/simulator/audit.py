@@ -55,8 +55,9 @@ def heal(world: World) -> list[str]:
 def audit(world: World, names: list[str]) -> None:
     """All laws, of the devices that are members."""
     members = [world.devices[name] for name in names]
-    for device in world.devices.values():
+    for device in members:
         look(world, device)
+    for device in world.devices.values():
         asked_again(device)
     agree(world, members)
     nothing_is_lost(world, members)

@@ -187,11 +187,12 @@ def who_says_in_sync_is(world: World, device: Device) -> None:
     status = device.memory.status()
     if not status.in_sync:
         return
-    shared = {each.id: each.scopes for each in status.devices if each.live and not each.own}
+    spoken = (each for each in status.devices if each.live and not each.own and each.name not in status.unseen)
+    shared = {each.id: each.scopes for each in spoken}
     for other in world.devices.values():
         public = other.memory._replica.device
         scopes = shared.get("" if public is None else device.memory._telling.device_id(public), ())
-        for scope in scopes if other is not device and other.name not in status.unseen else ():
+        for scope in scopes if other is not device else ():
             if scope in device.memory._syncer.vault.scopes:
                 stood = standing(device.memory, scope) in world.stood.get(other.name, set())
                 must("I14", stood, f"{device.name} says that it is in sync with {other.name} in {scope}")

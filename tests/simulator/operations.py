@@ -253,7 +253,9 @@ def observe(world: World, device: Device, step: dict[str, Any]) -> str:
 
 @operation(1, lambda random, world, name: {"text": f"later {world.step}"})
 def write_of_a_later_version(world: World, device: Device, step: dict[str, Any]) -> str:
-    """An event of a kind that nobody here knows."""
+    """An event of a kind that nobody here knows; a new log begins with what its writer has seen, as ever."""
+    if not device.memory._replica.author.own_log("vault").seq:
+        return SKIPPED
     return write(world, device, lambda: write_as_later_version(device.memory, 4711, pack([step["text"]])))
 
 
@@ -283,6 +285,8 @@ def correct_a_clock(world: World, device: Device, step: dict[str, Any]) -> str:
 @operation(2, nothing)
 def look(world: World, device: Device, step: dict[str, Any]) -> str:
     """What is answered now is as the reference has it, and will be answered again when it is asked of this time."""
+    if device.name in world.removed:
+        return SKIPPED
     laws.look(world, device)
     return "seen"
 
