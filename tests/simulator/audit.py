@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING
 
 from syncmem import BrokenChain, Environment, Forked, ManualClock, Memory, NotFound
 from syncmem.environment import seeded_randomness
-from syncmem.errors import Unreadable
 from syncmem.model.event import Erased
 from syncmem.replica.catalog import VAULT
-from syncmem.seal.envelope import EpochKey, unseal
-from syncmem.wire.blob import ItemKind, read_blob
-from syncmem.wire.frames import read_frame
+from syncmem.seal.envelope import EpochKey
 from tests.simulator.disk import SUFFIXES
-from tests.simulator.laws import CANARY, after_a_step, asked_again, look, must, standing
+from tests.simulator.laws import CANARY, after_a_step, asked_again, frames_in_mailboxes, look, must, standing
 from tests.simulator.ledger import held
 from tests.simulator.operations import synced
 from tests.simulator.world import SECOND
@@ -152,16 +149,8 @@ def _canaries(payload: bytes) -> Iterator[bytes]:
 
 def payloads_in_mailboxes(world: World, keys: list[EpochKey]) -> Iterator[bytes]:
     """The payloads of all events that lie in mailboxes under these keys."""
-    by_mailbox = {key.mailbox: key for key in keys}
-    for server in world.servers.values():
-        for mailbox, sealed in server.blobs():
-            key = by_mailbox.get(mailbox)
-            if key is not None:
-                with suppress(Unreadable):
-                    items = read_blob(unseal(key, sealed), key.vault, mailbox).items
-                    for item in items:
-                        if item.kind == ItemKind.FRAME:
-                            yield from (e.payload for e in read_frame(item.body).events if not isinstance(e, Erased))
+    for frame in frames_in_mailboxes(world, keys):
+        yield from (event.payload for event in frame.events if not isinstance(event, Erased))
 
 
 def any_order_gives_the_same(world: World, device: Device) -> None:

@@ -13,7 +13,7 @@ from tests.simulator.servers import KINDS as SERVERS
 from tests.simulator.trace import Step
 from tests.simulator.world import SECOND, World
 
-SIZES = {"small": (3, 30), "large": (6, 200)}  # devices at most, steps
+SIZES = {"small": (3, 60), "large": (6, 200)}  # devices at most, steps
 WAITS = (0, 0, 0, 1, 1, 60, 3600, 3600, 86_400, 40 * 86_400)  # seconds before a step
 TOUCHES_MAX = 60  # of the world, before a process dies
 ALWAYS = ("remember", "sync", "look")
@@ -34,7 +34,7 @@ def drawn_world(seed: int, size: str) -> dict[str, Any]:
         "definitions": {"city": "single"} if random.random() < 0.7 else {},
         "weights": _weights(random),
         "weather": _climate(random),
-        "deaths": random.choice((0, 0, 0.05, 0.2)),
+        "deaths": random.choice((0, 0.1, 0.3)),
     }
 
 
@@ -52,7 +52,7 @@ def _weights(random: Random) -> dict[str, float]:
 def _climate(random: Random) -> dict[str, Any]:
     """How often the weather is bad, and what then goes wrong."""
     kinds = [kind for kind in KINDS if random.random() < 0.4]
-    return {"often": random.choice((0, 0.2, 0.6)) if kinds else 0, "kinds": kinds, "chance": random.choice((0.05, 0.3))}
+    return {"often": random.choice((0, 0.3, 0.8)) if kinds else 0, "kinds": kinds, "chance": random.choice((0.05, 0.3))}
 
 
 def drawn_steps(world: World) -> Iterator[Step]:

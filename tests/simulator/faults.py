@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 from syncmem.errors import MailboxError
 from tests.simulator.device import Device
 from tests.simulator.disk import Image
-from tests.simulator.operations import SKIPPED, nothing, operation
+from tests.simulator.operations import SKIPPED, Draw, nothing, operation
 from tests.simulator.servers import FolderServer, RelayServer
 from tests.simulator.world import SECOND, World
 
@@ -57,14 +58,24 @@ def back_up(world: World, device: Device, step: dict[str, Any]) -> str:
     return "saved"
 
 
-@operation(1.5, nothing, fault=True)
+def _saved(kind: str) -> Draw:
+    """A device of which something is kept that it can be made again."""
+
+    def draw(random: Random, world: World, name: str) -> dict[str, Any] | None:
+        found = [each for each, device in world.devices.items() if kind in device.saved]
+        return {"on": random.choice(found), "over": random.random() < 0.5} if found else None
+
+    return draw
+
+
+@operation(3, _saved("backup"), fault=True)
 def restore_backup(world: World, device: Device, step: dict[str, Any]) -> str:
-    """The disk dies, and what a backup holds is put in its place; the side file is as it was."""
+    """The disk dies, and what a backup holds is put in its place, or written over it; the side file is as it was."""
     if "backup" not in device.saved:
         return SKIPPED
     with world.losing(device.name):
         device.memory.close()
-        device.disk.put_back(device.saved["backup"], same=False, side=False)
+        device.disk.put_back(replace(device.saved["backup"], number=device.disk.number), same=step["over"], side=False)
         device.open()
     return "restored"
 
@@ -77,7 +88,7 @@ def image_the_machine(world: World, device: Device, step: dict[str, Any]) -> str
     return "saved"
 
 
-@operation(1, nothing, fault=True)
+@operation(2, _saved("machine"), fault=True)
 def put_the_machine_back(world: World, device: Device, step: dict[str, Any]) -> str:
     """A snapshot of the whole machine resumes, and nothing shows it: two lives of it write to one log."""
     if "machine" not in device.saved:
@@ -157,6 +168,7 @@ def _somewhere(random: Random, world: World, name: str) -> dict[str, Any]:
 
 @operation(0.7, _somewhere, fault=True)
 def reset_a_mailbox(world: World, device: Device, step: dict[str, Any]) -> str:
+    world.losses = True
     world.server(step["at"]).reset()
     return "reset"
 
@@ -170,11 +182,13 @@ def back_up_a_mailbox(world: World, device: Device, step: dict[str, Any]) -> str
 @operation(1, _somewhere, fault=True)
 def put_a_mailbox_back(world: World, device: Device, step: dict[str, Any]) -> str:
     """It is what it was at the backup, and nobody says so."""
+    world.losses = True
     return "put back" if world.server(step["at"]).put_back() else SKIPPED
 
 
 @operation(1, _somewhere, fault=True)
 def lose_a_blob(world: World, device: Device, step: dict[str, Any]) -> str:
+    world.losses = True
     return "lost" if world.server(step["at"]).lose(world.random("blob")) else SKIPPED
 
 

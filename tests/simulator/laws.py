@@ -22,6 +22,8 @@ I16    every answer is the one of the plain reference
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
 from hashlib import sha256
 from itertools import groupby
@@ -29,16 +31,21 @@ from typing import TYPE_CHECKING, Any
 
 from syncmem import Memory
 from syncmem.codec import pack
+from syncmem.errors import Unreadable
+from syncmem.model.frame import Frame
 from syncmem.model.instant import FOREVER, to_datetime
 from syncmem.replica.catalog import VAULT
 from syncmem.results import Belief
-from syncmem.seal.envelope import HINT_BYTES, MAGIC, SALT_BYTES, padded_length
+from syncmem.seal.envelope import HINT_BYTES, MAGIC, SALT_BYTES, EpochKey, padded_length, unseal
+from syncmem.wire.blob import ItemKind, read_blob
+from syncmem.wire.frames import read_frame
 from tests.test_replicas_machine import assert_as_the_reference
 
 if TYPE_CHECKING:
     from tests.simulator.device import Device
     from tests.simulator.world import World
 
+ANSWERS_MAX = 30
 QUESTIONS_MAX = 600  # of one step: a sync of a few scopes and epochs at a few mailboxes
 CANARY = b"canary"  # every value that is said once begins so
 _SALT = slice(len(MAGIC) + 1 + HINT_BYTES, len(MAGIC) + 1 + HINT_BYTES + SALT_BYTES)
@@ -69,10 +76,26 @@ def after_a_step(world: World, device: Device) -> None:
     """I5, I11, of the device that did something."""
     questions, world.network.questions = world.network.questions, 0
     must("I11", questions <= QUESTIONS_MAX, f"{questions} questions in one step")
-    for log in device.memory._replica.logs.held():
-        known = world.heads.setdefault((log.id, log.seq), log.head)
-        must("I5", world.forks or known == log.head, f"place {log.seq} of log {log.name} was used twice")
+    places_are_used_once(world, device, own=False)
     keep_standing(world, device)
+    keep_answer(device)
+
+
+def places_are_used_once(world: World, device: Device, *, own: bool) -> None:
+    """I5: of other devices' logs, and of the own ones once they leave."""
+    for log in device.memory._replica.logs.held():
+        if own or not log.own:
+            known = world.heads.setdefault((log.id, log.seq), log.head)
+            must("I5", world.forks or known == log.head, f"place {log.seq} of log {log.name} was used twice")
+
+
+def keep_answer(device: Device) -> None:
+    """What is believed now is kept, to be asked again (I6): what was believed then."""
+    n = device.memory._replica.last_transaction
+    if n not in device.answers:
+        device.answers[n] = believed_then(device.memory, n), _erased(device.memory)
+    while len(device.answers) > ANSWERS_MAX:
+        del device.answers[next(iter(device.answers))]
 
 
 def keep_standing(world: World, device: Device) -> None:
@@ -104,8 +127,6 @@ def look(world: World, device: Device) -> None:
         raise Violation(f"I16: on {device.name}: {error}") from error
     for slot in _slots(memory):
         questions_agree(memory, *slot)
-    n = memory._replica.last_transaction
-    device.answers[n] = believed_then(memory, n), _erased(memory)
     who_says_in_sync_is(world, device)
 
 
@@ -180,6 +201,37 @@ def believed_then(memory: Memory, n: int) -> dict[str, Any]:
 def _erased(memory: Memory) -> int:
     """How many events were erased here."""
     return int(memory._replica.db.execute("SELECT count(*) FROM erased").fetchone()[0])
+
+
+def who_says_published_has(world: World, device: Device) -> None:
+    """I14: all that is here lies at the mailboxes, where that is said and none has lost anything."""
+    if not world.losses and device.memory.status().published:
+        must("I14", _is_published(world, device), f"{device.name} says that all is at the mailboxes")
+
+
+def _is_published(world: World, device: Device) -> bool:
+    """Whether all that a device holds of scopes that it shares lies in some mailbox."""
+    vault, logs = device.memory._syncer.vault, device.memory._replica.logs
+    keys = [key for scope in vault.scopes if (key := vault.current(scope)) is not None]
+    there = {
+        (frame.key.id, place)
+        for frame in frames_in_mailboxes(world, keys)
+        for place in range(frame.first, frame.last + 1)
+    }
+    ours = [log for log in logs.held() if log.key is not None and log.key.scope in {key.scope for key in keys}]
+    return all((log.id, seq) in there for log in ours for seq in range(1, log.seq + 1))
+
+
+def frames_in_mailboxes(world: World, keys: list[EpochKey]) -> Iterator[Frame]:
+    """All frames that lie in mailboxes under these keys."""
+    by_mailbox = {key.mailbox: key for key in keys}
+    for server in world.servers.values():
+        for mailbox, sealed in server.blobs():
+            key = by_mailbox.get(mailbox)
+            if key is not None:
+                with suppress(Unreadable):
+                    items = read_blob(unseal(key, sealed), key.vault, mailbox).items
+                    yield from (read_frame(item.body) for item in items if item.kind == ItemKind.FRAME)
 
 
 def who_says_in_sync_is(world: World, device: Device) -> None:

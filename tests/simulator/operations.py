@@ -317,7 +317,10 @@ def read_episodes(world: World, device: Device, step: dict[str, Any]) -> str:
 def sync(world: World, device: Device, step: dict[str, Any]) -> str:
     """Whatever a mailbox does, a sync raises nothing."""
     with world.weather(step.get("net")):
-        return synced(world, device)
+        told = synced(world, device)
+    if told != "removed" and (step["n"] % 3 == 0 or "refuse" in step.get("net", ())):
+        laws.who_says_published_has(world, device)
+    return told
 
 
 def synced(world: World, device: Device) -> str:

@@ -44,6 +44,7 @@ class World:
         self.removed: set[str] = set()  # as far as anybody said so
         self.servers: dict[str, Server] = {}
         self.by_step: dict[int, list[Words]] = {}  # what each step wrote
+        self.losses = False  # whether a mailbox has lost anything without saying so
         self.orphans: set[str] = set()  # ids of devices that are members and will never be heard of again
         self.forks = False  # whether two lives of one device may have written: then a place may be taken twice
         self.salts: dict[tuple[bytes, bytes], bytes] = {}
@@ -114,6 +115,7 @@ class World:
         """A device asks a mailbox something (see :class:`tests.simulator.network.Tap`)."""
         if device in self.devices and request.puts:
             laws.keep_standing(self, self.devices[device])
+            laws.places_are_used_once(self, self.devices[device], own=True)
         for put in request.puts:
             laws.on_the_wire(self, request.mailbox, put.blob)
 
