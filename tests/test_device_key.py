@@ -152,7 +152,7 @@ def test_a_copy_on_the_same_machine_is_another_device_with_an_entry_of_its_own(
     with Memory(tmp_path / "b.db") as copy:
         copy.remember("ana", "language", "German")
         assert copy.device != device
-        assert copy._replica.identity.introducer == seed
+        assert copy._replica.identity.introducers == (seed,)
         assert where(copy) == "keyring"
     assert len(session.entries) == 2
     with Memory(tmp_path / "a.db") as memory:

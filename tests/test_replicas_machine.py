@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import pytest
 from hypothesis import strategies as st
@@ -723,7 +723,7 @@ def told_in(memory: Memory, scope: str) -> list[reference.Event]:
         if log.key is not None and log.key.scope == scope
         for first, run in replica.logs.runs(log.no)
         for seq, event in enumerate(run, first)
-        if isinstance(event, Event) and (log.id, seq) not in moved.twins
+        if _counts(memory, log, seq, event) and (log.id, seq) not in moved.twins
     ]
     standing = [e for e in reference.live_events([reference.prepared(e) for e in found]) if e["op"] == "clock_note"]
     spoken = [part for note in standing for part in moved.spoken(note)]
@@ -734,6 +734,14 @@ def told_in(memory: Memory, scope: str) -> list[reference.Event]:
             order = max(about, key=lambda n: (n["trust"], n["hlc"], n["device"], n["seq"]))
             event["corrected"] = event["hlc"] + order["offset"]
     return [{**e, "hlc": e.get("corrected", e["hlc"])} for e in found]
+
+
+def _counts(memory: Memory, log: Log, seq: int, event: object) -> TypeGuard[Event]:
+    """Whether an event says something that this version knows, and stands before the cut of its log, if it has one."""
+    assert log.key is not None
+    cut = memory._syncer.vault.cut_of(log.key)
+    known = isinstance(event, Event) and event.kind in _OPERATIONS and readable(event) is not None
+    return known and (cut is None or seq <= cut)
 
 
 def _writer(memory: Memory, log: bytes) -> bytes | None:

@@ -151,6 +151,9 @@ class Erasures:
         log, other = position >> LOG_SHIFT, erasure >> LOG_SHIFT
         if log == other:
             return erasure < position
+        copy = self._moves.copy_in(log, erasure)
+        if copy is not None and copy < position:
+            return True
         place = self._first_sighting(other, log, erasure & SEQ_MASK)
         return place is not None and place < position & SEQ_MASK
 

@@ -4,7 +4,8 @@ Rules: a log belongs to one incarnation of one device, and a place in it is neve
 the database lies ``<path>.device`` with the device's key, its incarnation, what file it belongs to,
 and how far its logs had come when something last left this device.  Whatever does not fit opens a new
 incarnation: nothing is lost, nothing is asked, and what the old one wrote stays as it is.  A copied file
-gets a key of its own; the key it was copied with is kept until it has vouched for the new one.
+gets a key of its own; the keys it was copied with are kept, so that one of them vouches for the new one: the
+newest may be of a copy itself, which nobody has vouched for yet.
 A missing or lagging side file is safe, and one that cannot be read stops everything (see
 :mod:`syncmem.replica.side`); it is written before anything is published.
 """
@@ -23,6 +24,7 @@ from syncmem.replica.side import Side, SideFile
 
 KEY_BYTES: Final = 32
 INCARNATION_BYTES: Final = 16
+INTRODUCERS_MAX: Final = 8  # copies of copies that nobody has vouched for: more are made by no accident
 
 
 @dataclass(slots=True)
@@ -33,7 +35,7 @@ class Identity:
     device: bytes
     incarnation: bytes
     marks: dict[bytes, int] = field(default_factory=dict)  # log id -> place known to be published
-    introducer: bytes | None = None  # the seed of the device that this one is a copy of: it vouches for it
+    introducers: tuple[bytes, ...] = ()  # the seeds of devices that this one is a copy of, newest first: one vouches
 
     def log_key(self, scope: str) -> LogKey:
         return LogKey(self.device, self.incarnation, scope)
@@ -68,7 +70,7 @@ class Identities:
         held = {log.id: log.seq for log in self._logs.by_no.values()}
         if any(held.get(log, 0) < seq for log, seq in side.marks.items()):
             return None
-        identity = Identity(side.private, rows["device"], side.incarnation, side.marks, side.introducer)
+        identity = Identity(side.private, rows["device"], side.incarnation, side.marks, side.introducers)
         if self.side.is_to_move:
             self._write_side(identity)
         return identity
@@ -79,9 +81,9 @@ class Identities:
         randomness = self._environment.randomness
         here = side is not None and self._is_here(side)
         private = side.private if side is not None and here else randomness(KEY_BYTES)
-        copied = side.private if side is not None and not here else None
-        introducer = side.introducer if side is not None and here else copied
-        identity = Identity(private, self._public_key(private), randomness(INCARNATION_BYTES), introducer=introducer)
+        older = () if side is None else side.introducers if here else (side.private, *side.introducers)
+        public, introducers = self._public_key(private), older[:INTRODUCERS_MAX]
+        identity = Identity(private, public, randomness(INCARNATION_BYTES), introducers=introducers)
         self._db.execute("INSERT OR REPLACE INTO identity VALUES ('incarnation', ?)", (identity.incarnation,))
         self._db.execute("INSERT OR REPLACE INTO identity VALUES ('device', ?)", (identity.device,))
         self._db.execute("UPDATE logs SET own = 2 WHERE own = 1")
@@ -108,5 +110,5 @@ class Identities:
     def _write_side(self, identity: Identity) -> None:
         disk = self._environment.disk
         here = disk.identity(self._db.path), disk.place(self._db.path)
-        secrets = identity.device, identity.private, identity.introducer
+        secrets = identity.device, identity.private, identity.introducers
         self.side.write(Side(*secrets, identity.incarnation, *here, identity.marks))

@@ -60,6 +60,8 @@ class Moves:
         """Read anew."""
         rows = self._db.execute("SELECT position, acts FROM moves ORDER BY position").fetchall()
         self._waiting = [position for position, acts in rows if not acts]
+        self._are_some = bool(rows)
+        self._announced: dict[int, Moved] = {}  # by position, as observed: not all of them are stored yet
         self._void: dict[bytes, dict[tuple[int, bytes], list[Path]]] = {}
         self._within: dict[int, Path] = {}  # by where an event stands now
         self.twins: dict[int, list[int]] = {}
@@ -119,6 +121,22 @@ class Moves:
             row = (position, key.id, moved.first, len(moved.hashes))
             self._db.execute("INSERT OR IGNORE INTO moves (position, log, first, count) VALUES (?, ?, ?, ?)", row)
             self._waiting.append(position)
+            self._are_some, self._announced[position] = True, moved
+
+    def copy_in(self, no: int, position: int) -> int | None:
+        """Where a log says that it holds a copy of an event, also before the move acts; what follows came after it."""
+        if not self._are_some:
+            return None
+        old, seq = self._logs.log_of(position).id, position & SEQ_MASK
+        sql = (
+            "SELECT position, first FROM moves WHERE log = ? AND ? BETWEEN first AND first + count - 1 "
+            "AND position BETWEEN ? AND ?"
+        )
+        for stands, first in self._db.execute(sql, (old, seq, no << LOG_SHIFT, no << LOG_SHIFT | SEQ_MASK)).fetchall():
+            moved = self._announced.get(stands) or readable(self._logs.event(stands))
+            if isinstance(moved, Moved) and moved.hashes[seq - first] == self._logs.header_hash(position):
+                return int(stands) + 1 + seq - first
+        return None
 
     def begin_to_act(self) -> list[Path]:
         """Let the moves act that can; their void stretches."""

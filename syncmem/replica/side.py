@@ -1,6 +1,6 @@
 """The side file ``<path>.device``: what a device keeps outside its database, and where its secrets are.
 
-Rules: the secrets (the device's seed, and that of the one it is a copy of) lie in the side file, or in the
+Rules: the secrets (the device's seed, and those of devices it is a copy of) lie in the side file, or in the
 system's keyring where that was asked for and there is one.  Beside an encrypted database the side file is
 sealed under the database's key.  A side file that is missing is an answer; one that cannot be read, opened or
 understood is an error, and so is a keyring that does not give what the side file says it holds.
@@ -31,7 +31,7 @@ class Side(NamedTuple):
 
     device: bytes
     private: bytes
-    introducer: bytes | None
+    introducers: tuple[bytes, ...]
     incarnation: bytes
     file: str
     place: str
@@ -39,7 +39,7 @@ class Side(NamedTuple):
 
     @property
     def secrets(self) -> bytes:
-        return pack([self.private, self.introducer])
+        return pack([self.private, list(self.introducers)])
 
 
 class SideFile:
@@ -72,8 +72,8 @@ class SideFile:
         try:
             version, device, secrets, incarnation, file, place, marks = content
             self.in_keyring = secrets is None
-            private, introducer = unpack(self._from_keyring(device) if secrets is None else secrets)
-            side = Side(device, private, introducer, incarnation, file, place, dict(marks))
+            private, introducers = unpack(self._from_keyring(device) if secrets is None else secrets)
+            side = Side(device, private, tuple(introducers), incarnation, file, place, dict(marks))
         except (NotCanonical, ValueError, TypeError) as error:
             raise self._unreadable("is damaged, or of a newer syncmem") from error
         if version != _PLAIN:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Final
 
-from syncmem.sync.contents import NOTHING, BlobState
+from syncmem.sync.contents import BlobState
 from syncmem.sync.ledger import Ledger
 from syncmem.sync.listing import Listing
 from syncmem.sync.mailboxes import Known
@@ -47,6 +47,5 @@ class Audit:
         Inside a write transaction.
         """
         taken = {name for name, _ in self._ledger.known(self._known.no, BlobState.TAKEN)}
-        replaced = self._ledger.known(self._known.no, BlobState.REPLACED)
-        dropped = {name for name, contents in replaced if contents == NOTHING}
+        dropped = {name for name, _ in self._ledger.known(self._known.no, BlobState.DROPPED)}
         return taken <= listed and not dropped & listed and not self._ledger.passed_over(self._known.no, listed)

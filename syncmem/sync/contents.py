@@ -19,11 +19,12 @@ class BlobState(IntEnum):
     TAKEN = 1  # there, and what it holds is known
     HELD = 2  # read, but something it builds on has not arrived
     REFUSED = 3  # cannot be used; the reason is kept
-    REPLACED = 4  # what it held stands in others; it was dropped, or may be
+    REPLACED = 4  # what it held stands in others; it may be dropped
     BLOCKED = 5  # ours, and the mailbox does not take it; the reason is kept
     DUE = 6  # it holds what was erased: to be written anew
     DROPPING = 7  # what it held was written anew: to be dropped
     STRAY = 8  # no writer put it there under this name, or nobody can tell; forgotten once it is not listed any more
+    DROPPED = 9  # it is gone from the mailbox; its place stays taken
 
 
 class Stretch(NamedTuple):

@@ -13,9 +13,10 @@ from syncmem.sync.vault import Vault
 
 def introduction(vault: Vault, replica: Replica) -> list[Statement]:
     """What lets a copy of a device in and gives it the original's keys, also after a restore; often nothing."""
-    introducer = replica.identity.introducer
     roster, now = vault.roster, replica.environment.clock.now()
-    if introducer is None or not roster.is_live(public_key(introducer)):
+    vouching = (seed for seed in replica.identity.introducers if roster.is_live(public_key(seed)))
+    introducer = next(vouching, None)
+    if introducer is None:
         return []
     keys = epoch_keys(roster, introducer, public_key(introducer))
     current = {epoch.id: scope for scope in roster.scopes if (epoch := roster.current_epoch(scope)) is not None}

@@ -19,7 +19,8 @@ from syncmem.wire.blob import Offer, Places
 from syncmem.wire.mailbox import BlobName
 
 OFFERS_MAX: Final = 64  # of one mailbox that are looked at, and kept: each is of some hundred blobs
-_READABLE: Final = (BlobState.TAKEN, BlobState.REPLACED)  # what they hold is known; it may be what was erased since
+_OUT: Final = (BlobState.REPLACED, BlobState.DROPPED)  # what they held stands in others
+_READABLE: Final = (BlobState.TAKEN, *_OUT)  # what they hold is known; it may be what was erased since
 _REPLACED: Final = (  # what becomes of a blob that was replaced
     (BlobState.TAKEN, BlobState.REPLACED),
     (BlobState.HELD, BlobState.REPLACED),
@@ -265,9 +266,10 @@ class Ledger(Mailboxes):
         """Somebody finds nothing at some places: what they held is to be written anew, by whoever knows it."""
         sql = "UPDATE blobs SET state = ? WHERE mailbox = ? AND stream = ? AND counter BETWEEN ? AND ? AND state = ?"
         stands = (
-            "UPDATE blobs SET contents = ? WHERE mailbox = ? AND stream = ? AND counter BETWEEN ? AND ? AND state = ?"
+            "UPDATE blobs SET contents = ? WHERE mailbox = ? AND stream = ? AND counter BETWEEN ? AND ? "
+            "AND state IN (?, ?)"
         )
-        self._db.execute(stands, (NOTHING.stored(), no, *places, int(BlobState.REPLACED)))
+        self._db.execute(stands, (NOTHING.stored(), no, *places, *map(int, _OUT)))
         for before in _READABLE:
             self._db.execute(sql, (int(BlobState.DUE), no, *places, int(before)))
 
@@ -293,7 +295,7 @@ class Ledger(Mailboxes):
     def dropped(self, no: int, names: Iterable[BlobName]) -> None:
         """Blobs are gone from the mailbox; their places stay taken."""
         sql = "UPDATE blobs SET state = ?, contents = ? WHERE mailbox = ? AND stream = ? AND counter = ?"
-        gone = (int(BlobState.REPLACED), NOTHING.stored())
+        gone = (int(BlobState.DROPPED), NOTHING.stored())
         self._db.executemany(sql, [(*gone, no, name.stream, name.counter) for name in names])
 
     # -- what was erased -----------------------------------------------------------------------------
@@ -351,7 +353,7 @@ class Ledger(Mailboxes):
     def stands_elsewhere(self, no: int, names: Sequence[BlobName]) -> bool:
         """Whether all that some blobs hold was read in others that are there, too."""
         leaving = {*names}
-        wanted = [contents for name, contents in self.known(no, BlobState.REPLACED) if name in leaving]
+        wanted = [contents for name, contents in self.known(no, *_OUT) if name in leaving]
         return len(wanted) == len(leaving) and all(map(self._standing(no, leaving), wanted))
 
     def _standing(self, no: int, leaving: Set[BlobName]) -> Callable[[Contents], bool]:

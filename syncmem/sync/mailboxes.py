@@ -93,10 +93,10 @@ class Mailboxes:
 
         And of those that others took the place of, but only where nothing lacked of what those others held.
         """
-        states = (BlobState.TAKEN, BlobState.REPLACED, BlobState.DUE, BlobState.DROPPING)
+        states = (BlobState.TAKEN, BlobState.REPLACED, BlobState.DUE, BlobState.DROPPING, BlobState.DROPPED)
         sql = (
-            "SELECT stream, first, last FROM places_read WHERE mailbox = ? UNION ALL "
-            "SELECT stream, counter, counter FROM blobs WHERE mailbox = ? AND state IN (?, ?, ?, ?) AND reason IS NULL"
+            "SELECT stream, first, last FROM places_read WHERE mailbox = ? UNION ALL SELECT stream, counter, counter "
+            "FROM blobs WHERE mailbox = ? AND state IN (?, ?, ?, ?, ?) AND reason IS NULL"
         )
         found = self._db.execute(sql, (no, no, *map(int, states))).fetchall()
         if self._is_whole(no):

@@ -1,0 +1,85 @@
+"""Drawing a world and its steps from a seed: each seed turns operations off and weights them anew (swarm)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+from tests.simulator import faults as faults
+from tests.simulator.network import KINDS
+from tests.simulator.operations import TABLE
+from tests.simulator.servers import KINDS as SERVERS
+from tests.simulator.trace import Step
+from tests.simulator.world import SECOND, World
+
+SIZES = {"small": (3, 60), "large": (6, 200)}  # devices at most, steps
+WAITS = (0, 0, 0, 1, 1, 60, 3600, 3600, 86_400, 40 * 86_400)  # seconds before a step
+TOUCHES_MAX = 60  # of the world, before a process dies
+ALWAYS = ("remember", "sync", "look")
+
+
+def drawn_world(seed: int, size: str) -> dict[str, Any]:
+    """What is fixed before the first step."""
+    random = Random(f"world/{size}/{seed}")
+    devices, steps = SIZES[size]
+    addresses = [f"{random.choice(SERVERS)}:{number}" for number in range(random.choice((1, 1, 1, 2)))]
+    return {
+        "seed": f"{size}/{seed}",
+        "devices": random.randint(2, devices),
+        "steps": random.randint(steps // 2, steps),
+        "addresses": addresses,
+        "scopes": ["work"] if random.random() < 0.3 else [],
+        "keyrings": random.random() < 0.2,
+        "definitions": {"city": "single"} if random.random() < 0.7 else {},
+        "weights": _weights(random),
+        "weather": _climate(random),
+        "deaths": random.choice((0, 0.1, 0.3)),
+    }
+
+
+def _weights(random: Random) -> dict[str, float]:
+    """How often each operation is done; the share that is off differs from seed to seed."""
+    off, calm = random.choice((0.0, 0.2, 0.5)), random.random() < 0.1
+    weights = {}
+    for name, operation in TABLE.items():
+        if name not in ALWAYS and (random.random() < off or (operation.fault and calm)):
+            continue
+        weights[name] = round(operation.weight * random.choice((0.3, 1, 1, 3)), 2)
+    return weights
+
+
+def _climate(random: Random) -> dict[str, Any]:
+    """How often the weather is bad, and what then goes wrong."""
+    kinds = [kind for kind in KINDS if random.random() < 0.4]
+    return {"often": random.choice((0, 0.3, 0.8)) if kinds else 0, "kinds": kinds, "chance": random.choice((0.05, 0.3))}
+
+
+def drawn_steps(world: World) -> Iterator[Step]:
+    """The steps, each drawn when it is its turn."""
+    random = Random(f"steps/{world.seed}")
+    yield from (
+        {"n": number, "do": "pair", "on": "d0", "name": f"d{number}", "scopes": world.scopes[1:]} for number in (1,)
+    )
+    for number in range(2, world.drawn["steps"] + 2):
+        yield drawn_step(world, random, number)
+
+
+def drawn_step(world: World, random: Random, number: int) -> Step:
+    world.step = number
+    weights = world.drawn["weights"]
+    while True:
+        name = random.choices(list(weights), list(weights.values()))[0]
+        device = random.choice(list(world.devices))
+        choices = TABLE[name].draw(random, world, device)
+        if choices is not None:
+            break
+    step: Step = {"n": number, "do": name, "on": device} | choices
+    if wait := random.choice(WAITS):
+        step["wait"] = wait * SECOND
+    climate = world.drawn["weather"]
+    if name in ("sync", "read episodes") and random.random() < climate["often"]:
+        step["net"] = dict.fromkeys(climate["kinds"], climate["chance"])
+    if random.random() < world.drawn["deaths"] and not TABLE[name].fault and name not in ("pair", "revoke"):
+        step["dies"] = random.randint(1, TOUCHES_MAX)
+    return step
