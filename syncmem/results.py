@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import date, datetime
+from datetime import UTC, date, datetime, tzinfo
 from enum import StrEnum
 from typing import Any
 
@@ -89,12 +89,17 @@ class Belief:
 
 @dataclass(frozen=True, slots=True)
 class Timeline(Sequence[Belief]):
-    """The beliefs about one slot in order of valid time; equal neighbours are one."""
+    """The beliefs about one slot in order of valid time; equal neighbours are one.
+
+    ``presumed`` tells of each belief from when on it is only presumed to hold still, because nobody vouched for a later
+    moment (None: it was vouched for to its end); it is empty unless it was asked for.
+    """
 
     scope: str
     entity: str
     predicate: str
     beliefs: tuple[Belief, ...]
+    presumed: tuple[datetime | None, ...] = ()
 
     def __len__(self) -> int:
         return len(self.beliefs)
@@ -119,6 +124,21 @@ class Timeline(Sequence[Belief]):
             if (belief.valid_from is None or belief.valid_from <= when)
             and (belief.valid_to is None or when < belief.valid_to)
         )
+
+    def to_svg(self, *, now: datetime | None = None, zone: str | tzinfo = UTC, width: float | None = None) -> str:
+        """The timeline as the text of an SVG file, light or dark as its viewer wishes.
+
+        ``now``: an aware moment to mark; ``zone``: in which dates are shown; ``width``: in pixels.
+        """
+        from syncmem.picture.alone import timeline_svg
+
+        return timeline_svg(self, now, zone, width)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from syncmem.picture.alone import timeline_html
+
+        return timeline_html(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,193 @@
+"""The two-dimensional map: valid time across, known time up; each rectangle is one belief held for a while.
+
+A vertical cut tells how the belief about one moment changed; a horizontal cut is the timeline as it was believed then.
+Neither axis is to scale. Where there are more bounds than can be seen, the map is coarse: rectangles keep to a grid of
+some of the bounds, and those that are too thin for it are shown together.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, tzinfo
+from itertools import groupby, pairwise
+from typing import Final
+
+from syncmem.model.instant import local_text
+from syncmem.picture.bars import Bar, Hues
+from syncmem.picture.legible import fitted, width_of
+from syncmem.picture.scale import Scale, Span, shares
+from syncmem.picture.shapes import Box, Drawing, Part, Shape, Stroke, Words
+from syncmem.picture.timeline import WIDTH, axis, legend_of, mark, opacity_of
+
+COLUMNS_MAX: Final = 48  # bounds of valid time
+LINES_MAX: Final = 16  # bounds of known time
+_MARGIN, _TOP, _SIDE, _LINE, _PAD = 122.0, 28.0, 4.0, 30.0, 7.0
+_TEXT, _SMALL = 12.0, 10.5
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A bar, and the transactions from which and before which it was believed (None: it still is)."""
+
+    bar: Bar
+    known_from: int
+    known_to: int | None
+
+
+def draw(
+    held: Sequence[Held], times: Sequence[tuple[int, datetime]], *, now: datetime, zone: tzinfo, name: str, title: str,
+    width: float = WIDTH, hues: Hues | None = None, known: int | None = None,
+) -> Drawing:  # fmt: skip
+    """The drawing; ``times``: when the transactions were at which anything here changed, in their order.
+
+    ``known``: a transaction to mark, as of which something is shown.
+    """
+    hues = hues or Hues()
+    steps = sampled([number for number, _ in times], LINES_MAX)
+    coarse = _kept_to_grid(held, steps, max(8, int(COLUMNS_MAX * width / WIDTH)))
+    margin = _MARGIN if width > 500 else 78.0
+    spans = [
+        Span(each.bar.start, each.bar.end, min(width_of(each.bar.text[:30], _TEXT), 110) + 2 * _PAD)
+        for each in coarse if each.bar.count == 1
+    ] + [Span(each.bar.start, each.bar.end) for each in coarse if each.bar.count > 1]  # fmt: skip
+    scale = Scale.of(spans, now, zone, first=margin, last=width - _SIDE, edge=26.0, date_room=6.4)
+    lines = _Lines.of(steps, dict(times))
+    shapes: list[Shape] = [*axis(scale, 14, now)]
+    for step, y in zip(steps, lines.places, strict=True):
+        shapes.append(Stroke(margin - 6, y, scale.last, y, "axis"))
+        shapes.append(_step_label(dict(times)[step], y, margin, zone))
+    parts = [_part(each, scale, lines, zone, hues, dict(times)) for each in coarse]
+    shapes += [part for part in parts if part is not None]
+    shapes += mark(scale, _TOP - 6, lines.bottom, now)
+    if known is not None and steps:
+        y = lines.middle(known)
+        shapes.append(Stroke(margin - 6, y, scale.last, y, "asof"))
+    legend, bottom = legend_of([each.bar for each in coarse], hues, lines.bottom + 10, width)
+    return Drawing(name, title, width, bottom, (*shapes, *legend))
+
+
+def _step_label(when: datetime, y: float, margin: float, zone: tzinfo) -> Words:
+    local = when.astimezone(zone)
+    text = f"{local.day} {local:%b %Y}" if margin < _MARGIN else f"{local.day} {local:%b %Y %H:%M}"
+    return Words(margin - 10, y - 4, text, "date", "end")
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """Where transactions are: the oldest lowest, the place of each is the bottom of what began at it."""
+
+    steps: tuple[int, ...]
+    places: tuple[float, ...]
+    bottom: float
+
+    @staticmethod
+    def of(steps: Sequence[int], times: dict[int, datetime]) -> _Lines:
+        gaps = [max((times[b] - times[a]) / timedelta(days=1), 0.0) for a, b in pairwise(steps)]
+        weights = [min(gap, 40.0) ** 0.5 for gap in gaps] + [3.0]
+        heights = shares([_LINE] * len(steps), weights, round(_LINE * len(steps) * 1.5)) if steps else []
+        bottom = _TOP + sum(heights)
+        places = [bottom - sum(heights[:index]) for index in range(len(steps))]
+        return _Lines(tuple(steps), tuple(places), bottom)
+
+    def place(self, number: int | None) -> float:
+        if number is None:
+            return _TOP
+        index = bisect_left(self.steps, number)
+        return self.places[index] if index < len(self.places) else _TOP
+
+    def middle(self, known: int) -> float:
+        """The height of what was believed after a transaction."""
+        index = max(bisect_right(self.steps, known) - 1, 0)
+        above = self.places[index + 1] if index + 1 < len(self.places) else _TOP
+        return (self.places[index] + above) / 2
+
+
+def _part(
+    held: Held, scale: Scale, lines: _Lines, zone: tzinfo, hues: Hues, times: dict[int, datetime]
+) -> Part | None:
+    bar = held.bar
+    x, end = scale.place(bar.start, end=False), scale.place(bar.end, end=True)
+    bottom, top = lines.place(held.known_from), lines.place(held.known_to)
+    width, height = end - x, bottom - top
+    if width < 1 or height < 1:
+        return None
+    past = " past" if held.known_to is not None else ""
+    box = (x + 1, top + 1, max(0.5, width - 2), max(0.5, height - 2))
+    shapes: list[Box | Words | Stroke] = []
+    if bar.count == 1:
+        hue = f"h{hues.of(bar.source)}"
+        shapes.append(Box(*box, f"{hue} bar{past}", opacity_of(bar.trust)))
+        shapes.append(Box(x + 1, top + 1, min(3.0, box[2]), box[3], f"{hue} edge{past}"))
+    else:
+        shapes.append(Box(*box, "many"))
+    if bar.contested:
+        shapes.append(Box(x + 2, top + 2, max(0.5, width - 4), max(0.5, height - 4), "contested outline"))
+    if height >= 16:
+        text = fitted(bar.text, width - _PAD - 3, _TEXT)
+        shapes.append(Words(x + _PAD, top + min(height / 2 + 4, 20), text, "value"))
+    return Part(_title(held, zone, times), x, top, width, height, tuple(shapes), bar.href)
+
+
+def _title(held: Held, zone: tzinfo, times: dict[int, datetime]) -> str:
+    begun = local_text(times.get(held.known_from), zone)
+    until = "still believed" if held.known_to is None else f"until {local_text(times.get(held.known_to), zone)}"
+    return f"{held.bar.title(zone)}; believed since {begun}, {until}"
+
+
+# -- too many ----------------------------------------------------------------------------------------
+
+
+def sampled(sequence: Sequence[int], most: int) -> list[int]:
+    """At most so many of a sequence, evenly by their number, first and last among them.
+
+    >>> sampled([1, 2, 3, 4, 5], 3), sampled([1, 2], 3)
+    ([1, 3, 5], [1, 2])
+    """
+    if len(sequence) <= most:
+        return list(sequence)
+    return [sequence[round(index * (len(sequence) - 1) / (most - 1))] for index in range(most)]
+
+
+def _kept_to_grid(held: Sequence[Held], steps: Sequence[int], columns_max: int) -> list[Held]:
+    """The rectangles on a grid of at most so many bounds; those too thin for it as counts."""
+    bounds = sorted({bound for each in held for bound in (each.bar.start, each.bar.end) if bound is not None})
+    kept_bounds = [bounds[number] for number in sampled(range(len(bounds)), columns_max)]
+    numbers = {number for each in held for number in (each.known_from, each.known_to) if number is not None}
+    if len(kept_bounds) == len(bounds) and numbers <= set(steps):
+        return list(held)
+    columns: list[datetime | None] = [None, *kept_bounds, None]
+    whole: list[Held] = []
+    thin: Counter[tuple[int, int]] = Counter()
+    for each in held:
+        left, right = _column(each.bar.start, kept_bounds, 0), _column(each.bar.end, kept_bounds, len(columns) - 1)
+        low = max(bisect_right(steps, each.known_from) - 1, 0)
+        high = len(steps) if each.known_to is None else max(bisect_right(steps, each.known_to) - 1, 0)
+        if left < right and low < high:
+            until = steps[high] if high < len(steps) else None
+            bar = replace(each.bar, start=columns[left], end=columns[right], presumed=None)
+            whole.append(Held(bar, steps[low], until))
+        else:
+            thin[low, left] += 1
+    return whole + list(_together(thin, columns, steps))
+
+
+def _column(bound: datetime | None, bounds: Sequence[datetime], unbounded: int) -> int:
+    """The column of a bound, or of the kept one before it."""
+    return unbounded if bound is None else bisect_right(bounds, bound)
+
+
+def _together(
+    thin: Counter[tuple[int, int]], columns: Sequence[datetime | None], steps: Sequence[int]
+) -> Iterable[Held]:
+    """Cells in which there are too many rectangles to show, neighbours as one."""
+    cells = sorted(thin)
+    for _, run in groupby(enumerate(cells), lambda each: (each[1][0], each[1][1] - each[0])):
+        group = [cell for _, cell in run]
+        count = sum(thin[cell] for cell in group)
+        (low, left), (_, right) = group[0], group[-1]
+        start, end = columns[left], columns[min(right + 1, len(columns) - 1)]
+        until = steps[low + 1] if low + 1 < len(steps) else None
+        yield Held(Bar(f"{count} beliefs", start, end, "", 0, count=max(count, 2)), steps[low], until)
