@@ -6,12 +6,13 @@ Times are aware ``datetime`` objects in UTC; None means unbounded or not stated.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from datetime import UTC, date, datetime, tzinfo
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 from typing import Any
 
 from syncmem.errors import InvalidInput
+from syncmem.model.as_json import as_dict as as_dict
 from syncmem.model.value import NONE
 
 
@@ -394,21 +395,3 @@ class Doctor:
     def to_dict(self) -> dict[str, Any]:
         """As JSON types."""
         return as_dict(self)
-
-
-def as_dict(result: Any) -> dict[str, Any]:
-    """The fields of a result as plain JSON values."""
-    return {name: _plain(value) for name, value in asdict(result).items()}
-
-
-def _plain(value: Any) -> Any:
-    """Nested results as JSON types."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, datetime):
-        return value.isoformat().replace("+00:00", "Z")
-    if isinstance(value, date):
-        return value.isoformat()
-    return None if value is NONE else value

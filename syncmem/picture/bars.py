@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from itertools import groupby, zip_longest
@@ -41,7 +41,6 @@ class Bar:
         text: the value; ``source``: who says so; ``trust``: 0..100.
         presumed: from when on it is only presumed to hold still: nobody vouched for it later.
         count: how many beliefs it stands for.
-        href: where a click leads.
     """
 
     text: str
@@ -52,7 +51,6 @@ class Bar:
     contested: bool = False
     presumed: datetime | None = None
     count: int = 1
-    href: str | None = None
 
     def title(self, zone: tzinfo) -> str:
         """All of it in words."""
@@ -88,17 +86,17 @@ class Hues:
         return self.taken.setdefault(source, min(others + 1, HUES - 1))
 
 
-def bars_of(
-    beliefs: Iterable[Believed],
-    presumed: Iterable[datetime | None] = (),
-    href: Callable[[Any], str] | None = None,
-) -> tuple[Bar, ...]:
-    """Beliefs as bars; ``presumed`` goes with them, ``href`` tells where each leads."""
+def bars_of(beliefs: Iterable[Believed], presumed: Iterable[datetime | None] = ()) -> tuple[Bar, ...]:
+    """Beliefs as bars; ``presumed`` goes with them."""
     return tuple(
         Bar(
-            value_text(belief.value), belief.valid_from, belief.valid_to,
-            shortened(source_text(belief.source), SOURCE_CHARACTERS_MAX), belief.trust, belief.contested, since,
-            href=None if href is None else href(belief),
+            value_text(belief.value),
+            belief.valid_from,
+            belief.valid_to,
+            shortened(source_text(belief.source), SOURCE_CHARACTERS_MAX),
+            belief.trust,
+            belief.contested,
+            since,
         )
         for belief, since in zip_longest(beliefs, presumed)
     )
@@ -117,18 +115,16 @@ def rows_of(label: str, bars: Iterable[Bar]) -> list[Row]:
     return [Row("" if number else label, tuple(row)) for number, row in enumerate(rows)]
 
 
-def gathered(
-    bars: Sequence[Bar], bars_max: int, href: Callable[[datetime | None, datetime | None], str] | None = None
-) -> tuple[Bar, ...]:
+def gathered(bars: Sequence[Bar], bars_max: int) -> tuple[Bar, ...]:
     """At most so many bars: neighbours in groups of equal number, each of which stands for all that is in it."""
     if len(bars) <= bars_max:
         return tuple(bars)
     size = -(-len(bars) // bars_max)
     groups = [[bar for _, bar in group] for _, group in groupby(enumerate(bars), lambda each: each[0] // size)]
-    return tuple(_one(group, href) for group in groups)
+    return tuple(_one(group) for group in groups)
 
 
-def _one(group: list[Bar], href: Callable[[datetime | None, datetime | None], str] | None) -> Bar:
+def _one(group: list[Bar]) -> Bar:
     """A bar for many."""
     count, values = sum(bar.count for bar in group), len({bar.text for bar in group})
     start = None if any(bar.start is None for bar in group) else min(bar.start for bar in group if bar.start)
@@ -137,7 +133,7 @@ def _one(group: list[Bar], href: Callable[[datetime | None, datetime | None], st
         return group[0]
     return replace(
         group[0], text=f"{count} beliefs, {values} values", start=start, end=end, presumed=None, count=count,
-        contested=any(bar.contested for bar in group), href=None if href is None else href(start, end),
+        contested=any(bar.contested for bar in group),
     )  # fmt: skip
 
 

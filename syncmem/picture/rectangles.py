@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from itertools import groupby, pairwise
@@ -40,10 +40,11 @@ class Held:
 def draw(
     held: Sequence[Held], times: Sequence[tuple[int, datetime]], *, now: datetime, zone: tzinfo, name: str, title: str,
     width: float = WIDTH, hues: Hues | None = None, known: int | None = None,
+    lead: Callable[[Held], str | None] | None = None,
 ) -> Drawing:  # fmt: skip
     """The drawing; ``times``: when the transactions were at which anything here changed, in their order.
 
-    ``known``: a transaction to mark, as of which something is shown.
+    ``known``: a transaction to mark, as of which something is shown; ``lead``: where a click on a rectangle leads.
     """
     hues = hues or Hues()
     steps = sampled([number for number, _ in times], LINES_MAX)
@@ -59,9 +60,9 @@ def draw(
     for step, y in zip(steps, lines.places, strict=True):
         shapes.append(Stroke(margin - 6, y, scale.last, y, "axis"))
         shapes.append(_step_label(dict(times)[step], y, margin, zone))
-    parts = [_part(each, scale, lines, zone, hues, dict(times)) for each in coarse]
-    shapes += [part for part in parts if part is not None]
+    parts = [_part(each, scale, lines, zone, hues, dict(times), lead) for each in coarse]
     shapes += mark(scale, _TOP - 6, lines.bottom, now)
+    shapes += [part for part in parts if part is not None]
     if known is not None and steps:
         y = lines.middle(known)
         shapes.append(Stroke(margin - 6, y, scale.last, y, "asof"))
@@ -106,8 +107,9 @@ class _Lines:
 
 
 def _part(
-    held: Held, scale: Scale, lines: _Lines, zone: tzinfo, hues: Hues, times: dict[int, datetime]
-) -> Part | None:
+    held: Held, scale: Scale, lines: _Lines, zone: tzinfo, hues: Hues, times: dict[int, datetime],
+    lead: Callable[[Held], str | None] | None,
+) -> Part | None:  # fmt: skip
     bar = held.bar
     x, end = scale.place(bar.start, end=False), scale.place(bar.end, end=True)
     bottom, top = lines.place(held.known_from), lines.place(held.known_to)
@@ -128,7 +130,8 @@ def _part(
     if height >= 16:
         text = fitted(bar.text, width - _PAD - 3, _TEXT)
         shapes.append(Words(x + _PAD, top + min(height / 2 + 4, 20), text, "value"))
-    return Part(_title(held, zone, times), x, top, width, height, tuple(shapes), bar.href)
+    href = None if lead is None else lead(held)
+    return Part(_title(held, zone, times), x, top, width, height, tuple(shapes), href)
 
 
 def _title(held: Held, zone: tzinfo, times: dict[int, datetime]) -> str:
@@ -158,36 +161,50 @@ def _kept_to_grid(held: Sequence[Held], steps: Sequence[int], columns_max: int) 
     numbers = {number for each in held for number in (each.known_from, each.known_to) if number is not None}
     if len(kept_bounds) == len(bounds) and numbers <= set(steps):
         return list(held)
-    columns: list[datetime | None] = [None, *kept_bounds, None]
-    whole: list[Held] = []
-    thin: Counter[tuple[int, int]] = Counter()
-    for each in held:
-        left, right = _column(each.bar.start, kept_bounds, 0), _column(each.bar.end, kept_bounds, len(columns) - 1)
-        low = max(bisect_right(steps, each.known_from) - 1, 0)
-        high = len(steps) if each.known_to is None else max(bisect_right(steps, each.known_to) - 1, 0)
-        if left < right and low < high:
-            until = steps[high] if high < len(steps) else None
-            bar = replace(each.bar, start=columns[left], end=columns[right], presumed=None)
-            whole.append(Held(bar, steps[low], until))
-        else:
-            thin[low, left] += 1
-    return whole + list(_together(thin, columns, steps))
+    grid = _Grid(kept_bounds, steps)
+    found = [whole for each in held if (whole := grid.whole(each)) is not None]
+    return found + list(grid.together())
 
 
-def _column(bound: datetime | None, bounds: Sequence[datetime], unbounded: int) -> int:
-    """The column of a bound, or of the kept one before it."""
-    return unbounded if bound is None else bisect_right(bounds, bound)
+class _Grid:
+    """Cells between some bounds: columns of valid time, lines of known time.
 
+    A rectangle is drawn where it fills cells; cells that several rectangles share are told by their number.
+    """
 
-def _together(
-    thin: Counter[tuple[int, int]], columns: Sequence[datetime | None], steps: Sequence[int]
-) -> Iterable[Held]:
-    """Cells in which there are too many rectangles to show, neighbours as one."""
-    cells = sorted(thin)
-    for _, run in groupby(enumerate(cells), lambda each: (each[1][0], each[1][1] - each[0])):
-        group = [cell for _, cell in run]
-        count = sum(thin[cell] for cell in group)
-        (low, left), (_, right) = group[0], group[-1]
-        start, end = columns[left], columns[min(right + 1, len(columns) - 1)]
-        until = steps[low + 1] if low + 1 < len(steps) else None
-        yield Held(Bar(f"{count} beliefs", start, end, "", 0, count=max(count, 2)), steps[low], until)
+    def __init__(self, bounds: Sequence[datetime], steps: Sequence[int]) -> None:
+        self._bounds = bounds
+        self._columns: list[datetime | None] = [None, *bounds, None]
+        self._steps = steps
+        self._shared: Counter[tuple[int, int]] = Counter()  # (line, column): how many begin there
+
+    def whole(self, held: Held) -> Held | None:
+        """The cells that a rectangle fills; those that it shares are noted."""
+        bar, steps = held.bar, self._steps
+        first = 0 if bar.start is None else bisect_left(self._bounds, bar.start) + 1
+        left = 0 if bar.start is None else bisect_right(self._bounds, bar.start)
+        right = len(self._columns) - 1 if bar.end is None else bisect_right(self._bounds, bar.end)
+        end = len(self._columns) - 1 if bar.end is None else bisect_left(self._bounds, bar.end) + 1
+        lowest, low = bisect_right(steps, held.known_from) - 1, bisect_left(steps, held.known_from)
+        high = len(steps) if held.known_to is None else bisect_right(steps, held.known_to) - 1
+        highest = len(steps) if held.known_to is None else bisect_left(steps, held.known_to)
+        for line in range(max(lowest, 0), highest):
+            inside = low <= line < high
+            for column in {*range(left, first), *range(right, end)} if inside else range(left, end):
+                self._shared[line, column] += (line, column) == (max(lowest, 0), left)
+        if first >= right or low >= high:
+            return None
+        until = steps[high] if high < len(steps) else None
+        bar = replace(bar, start=self._columns[first], end=self._columns[right], presumed=None)
+        return Held(bar, steps[low], until)
+
+    def together(self) -> Iterable[Held]:
+        """The shared cells, neighbours of one line as one."""
+        cells = sorted(self._shared)
+        for _, run in groupby(enumerate(cells), lambda each: (each[1][0], each[1][1] - each[0])):
+            group = [cell for _, cell in run]
+            count = sum(self._shared[cell] for cell in group)
+            (line, left), (_, right) = group[0], group[-1]
+            start, end = self._columns[left], self._columns[right + 1]
+            until = self._steps[line + 1] if line + 1 < len(self._steps) else None
+            yield Held(Bar(f"{count:,} beliefs", start, end, "", 0, count=max(count, 2)), self._steps[line], until)

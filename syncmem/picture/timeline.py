@@ -6,7 +6,7 @@ and hatched from when on it is only presumed to hold still. A gap is a time of w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, tzinfo
 from typing import Final
 
@@ -17,7 +17,7 @@ from syncmem.picture.shapes import Box, Drawing, Part, Shape, Stroke, Words
 
 WIDTH: Final = 920.0
 NARROW: Final = 350.0
-BARS_MAX: Final = 60  # in a row; more are gathered
+BARS_MAX: Final = 40  # in a row; more are gathered
 ROWS_MAX: Final = 40
 _SIDE, _TOP, _AXIS, _BAR, _GAP, _LABEL, _LEGEND = 4.0, 4.0, 24.0, 42.0, 8.0, 18.0, 22.0
 _TEXT, _SMALL, _PAD = 13.0, 11.0, 9.0
@@ -27,13 +27,19 @@ _EDGE: Final = 26.0
 
 def draw(
     rows: Sequence[Row], *, now: datetime | None, zone: tzinfo, name: str, title: str,
-    width: float = WIDTH, hues: Hues | None = None,
+    width: float = WIDTH, hues: Hues | None = None, beside: Sequence[Row] = (),
+    lead: Callable[[Bar], str | None] | None = None,
 ) -> Drawing:  # fmt: skip
-    """The drawing, with a line at ``now``."""
+    """The drawing, with a line at ``now``.
+
+    Args:
+        beside: rows of another drawing that is to have the same axis.
+        lead: where a click on a bar leads; it may stand for many.
+    """
     hues = hues or Hues()
     bars_max = max(4, int(BARS_MAX * width / WIDTH))
     shown = [Row(row.label, gathered(row.bars, bars_max)) for row in rows[:ROWS_MAX]]
-    scale = _scale(shown, now, zone, width)
+    scale = _scale([*shown, *(Row("", gathered(row.bars, bars_max)) for row in beside)], now, zone, width)
     shapes: list[Shape] = []
     y = _TOP + _AXIS
     for row in shown:
@@ -41,10 +47,10 @@ def draw(
             shapes.append(Words(_SIDE, y + 12, fitted(row.label, width - 2 * _SIDE, 12.0), "label"))
             y += _LABEL
         shapes.append(Box(scale.first, y, scale.last - scale.first, _BAR, "back"))
-        shapes += [part for bar in row.bars if (part := _part(bar, scale, y, zone, hues)) is not None]
+        shapes += [part for bar in row.bars if (part := _part(bar, scale, y, zone, hues, lead)) is not None]
         y += _BAR + _GAP
     bottom = y - _GAP
-    shapes = [*axis(scale, _TOP + 14, now), *shapes, *mark(scale, _TOP + _AXIS - 5, bottom, now)]
+    shapes = [*axis(scale, _TOP + 14, now), *mark(scale, _TOP + _AXIS - 5, bottom, now), *shapes]
     if len(rows) > ROWS_MAX:
         y += _LABEL
         shapes.append(Words(_SIDE, y - 6, f"and {len(rows) - ROWS_MAX} more rows: see the table", "small"))
@@ -88,7 +94,9 @@ def opacity_of(trust: int) -> float:
     return 0.08 + 0.42 * trust / 100
 
 
-def _part(bar: Bar, scale: Scale, y: float, zone: tzinfo, hues: Hues) -> Part | None:
+def _part(
+    bar: Bar, scale: Scale, y: float, zone: tzinfo, hues: Hues, lead: Callable[[Bar], str | None] | None
+) -> Part | None:
     """A bar with what is written on it; None where the drawing is too narrow for it."""
     x, end = scale.place(bar.start, end=False), scale.place(bar.end, end=True)
     width = end - x
@@ -107,11 +115,20 @@ def _part(bar: Bar, scale: Scale, y: float, zone: tzinfo, hues: Hues) -> Part | 
         shapes.append(Box(x + 1, y + 1, inner, _BAR - 2, "many"))
     if bar.contested:
         shapes.append(Box(x + 2, y + 2, max(0.5, width - 4), _BAR - 4, "contested outline"))
+    shapes += _written(bar, x, y, width)
+    return Part(bar.title(zone), x, y, width, _BAR, tuple(shapes), None if lead is None else lead(bar))
+
+
+def _written(bar: Bar, x: float, y: float, width: float) -> list[Words]:
+    """What is written on a bar, as far as it fits; of a group at least how many it stands for."""
     room = width - _PAD - 5
-    below = f"{bar.source or 'no source'} {bar.trust}" if bar.count == 1 else ""
-    shapes.append(Words(x + _PAD, y + 18, fitted(bar.text, room, _TEXT), "value"))
-    shapes.append(Words(x + _PAD, y + 33, fitted(below, room, _SMALL), "on"))
-    return Part(bar.title(zone), x, y, width, _BAR, tuple(shapes), bar.href)
+    if bar.count > 1:
+        if width_of(bar.text, _TEXT) <= room:
+            return [Words(x + _PAD, y + 26, bar.text, "value")]
+        return [Words(x + width / 2, y + 25, fitted(f"{bar.count:,}", width - 2, _SMALL), "on", "middle")]
+    below = f"{bar.source or 'no source'} {bar.trust}"
+    value, source = fitted(bar.text, room, _TEXT), fitted(below, room, _SMALL)
+    return [Words(x + _PAD, y + 18, value, "value"), Words(x + _PAD, y + 33, source, "on")]
 
 
 # -- the legend --------------------------------------------------------------------------------------

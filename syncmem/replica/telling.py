@@ -60,6 +60,7 @@ _VERBS: Final = {
     Kind.DIFFERENT: "different",
     Kind.EPISODE: "observe",
 }
+EFFECTS_TOLD_MAX: Final = 12  # an import may bring thousands in one transaction
 QUOTED_CHARACTERS_MAX: Final = 1_000  # of a passage that is shown with a claim
 _STATUS: Final = (
     (UNDONE, "undone"),
@@ -302,10 +303,12 @@ class Telling:
 
 
 def effect(closed: Sequence[Rectangle], begun: Sequence[Rectangle]) -> str:
-    """Beliefs that were closed and begun, in one sentence."""
-    parts = [f"{_shown(r)} holds {_span(r)}" for r in begun]
+    """Beliefs that were closed and begun, in one sentence; of very many the first."""
     still = {r.value for r in begun}
-    parts += [f"{_shown(r)} no longer holds {_span(r)}" for r in closed if r.value not in still]
+    told = [("holds", r) for r in begun] + [("no longer holds", r) for r in closed if r.value not in still]
+    parts = [f"{_shown(r)} {what} {_span(r)}" for what, r in told[:EFFECTS_TOLD_MAX]]
+    more = len(told) - EFFECTS_TOLD_MAX
+    parts += [f"and {more} more"] * (more > 0)
     return "; ".join(parts) if parts else "changed nothing that is believed"
 
 

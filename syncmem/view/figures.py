@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
@@ -16,18 +15,22 @@ if TYPE_CHECKING:
     from syncmem.browsing import BeliefMap
     from syncmem.results import HistoryEntry, Timeline
 
-Lead = Callable[[Any], str]
 
-
-def timeline_figure(rows: Sequence[Row], *, now: datetime, zone: tzinfo, name: str, title: str, hues: Hues) -> Figure:
+def timeline_figure(
+    rows: Sequence[Row], *, now: datetime, zone: tzinfo, name: str, title: str, hues: Hues,
+    beside: Sequence[Row] = (), lead: Callable[[Bar], str | None] | None = None,
+) -> Figure:  # fmt: skip
     def drawn(suffix: str, width: float) -> Any:
-        return timeline.draw(rows, now=now, zone=zone, name=f"{name}-{suffix}", title=title, width=width, hues=hues)
+        return timeline.draw(
+            rows, now=now, zone=zone, name=f"{name}-{suffix}", title=title, width=width, hues=hues,
+            beside=beside, lead=lead,
+        )  # fmt: skip
 
     return Figure(drawn("wide", timeline.WIDTH), drawn("narrow", timeline.NARROW))
 
 
-def rows_of_timeline(label: str, found: Timeline, lead: Lead | None = None) -> list[Row]:
-    return rows_of(label, bars_of(found.beliefs, found.presumed, lead))
+def rows_of_timeline(label: str, found: Timeline) -> list[Row]:
+    return rows_of(label, bars_of(found.beliefs, found.presumed))
 
 
 def rows_of_unbelieved(label: str, entries: Iterable[HistoryEntry]) -> list[Row]:
@@ -50,18 +53,15 @@ def _begin(bar: Bar) -> tuple[bool, float]:
 
 def map_figure(
     found: BeliefMap, *, now: datetime, zone: tzinfo, name: str, title: str, hues: Hues, known: int | None,
-    lead: Lead | None,
-) -> Figure:
+    lead: Callable[[Held], str | None] | None,
+) -> Figure:  # fmt: skip
     bars = bars_of([each.belief for each in found.held])
-    held = [
-        Held(replace(bar, href=None if lead is None else lead(each)), each.known_from, each.known_to)
-        for bar, each in zip(bars, found.held, strict=True)
-    ]
+    held = [Held(bar, each.known_from, each.known_to) for bar, each in zip(bars, found.held, strict=True)]
 
     def drawn(suffix: str, width: float) -> Any:
         return rectangles.draw(
             held, found.times, now=now, zone=zone, name=f"{name}-{suffix}", title=title, width=width, hues=hues,
-            known=known,
+            known=known, lead=lead,
         )  # fmt: skip
 
     return Figure(drawn("wide", timeline.WIDTH), drawn("narrow", timeline.NARROW))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from syncmem.picture.bars import Hues
@@ -50,8 +51,8 @@ def _holding(viewer: Viewer, name: str, scope: str) -> tuple[list[Belief], int]:
     return found[:BELIEFS_SHOWN], max(len(found) - BELIEFS_SHOWN, 0)
 
 
-def _to_slot(belief: Belief) -> str:
-    return to("/slot", entity=belief.entity, predicate=belief.predicate, scope=_unless_vault(belief.scope))
+def _always(address: str, _: object) -> str:
+    return address
 
 
 def _unless_vault(scope: str) -> str | None:
@@ -69,8 +70,11 @@ def thing(viewer: Viewer, request: Request) -> Response:
         found = viewer.memory.timeline(entity, predicate, scope=scope)
         if number < PICTURES_MAX and len(found):
             title = f"{entity} {predicate} over time"
-            rows = rows_of_timeline("", found, _to_slot)
-            figure = timeline_figure(rows, now=now, zone=viewer.zone, name=f"slot-{number}", title=title, hues=hues)
+            address = to("/slot", entity=entity, predicate=predicate, scope=_unless_vault(scope))
+            drawn: dict[str, Any] = {"now": now, "zone": viewer.zone, "hues": hues}
+            rows = rows_of_timeline("", found)
+            name = f"slot-{number}"
+            figure = timeline_figure(rows, name=name, title=title, lead=partial(_always, address), **drawn)
         slots.append((predicate, found.at(now), len(found), figure))
     aliases = viewer.memory.aliases(entity, scope=scope)
     return viewer.page("thing.html", entity=aliases.entity, names=aliases.names, scope=scope, slots=slots)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
-from syncmem.picture.bars import Hues, Row, gathered
-from syncmem.picture.timeline import BARS_MAX
+from syncmem.picture.bars import Bar, Hues, Row
+from syncmem.picture.rectangles import Held
 from syncmem.view.figures import map_figure, rows_of_timeline, rows_of_unbelieved, timeline_figure
 from syncmem.view.pages import Figure
-from syncmem.view.sides import meetings_of, sides_of
+from syncmem.view.sides import meetings_of, sides_of, unread
 
 if TYPE_CHECKING:
     from syncmem.browsing import BeliefMap
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 TABLE_ROWS: Final = 50
 EVENTS: Final = 30
-FOLDED_MAX: Final = 500  # events of a slot up to which it is told what is only presumed, and what is not believed
+FOLDED_MAX: Final = 500  # events and rectangles of a slot up to which a page also tells what follows from all of them
 
 
 def told(
@@ -34,15 +33,19 @@ def told(
     """
     memory, scope = viewer.memory, asked.scope
     names, now = (asked.entity, asked.predicate), viewer.present
-    history = memory.history_page(*names, limit=EVENTS, scope=scope)
-    small = history.total <= FOLDED_MAX
+    few = len(found_map.held) <= FOLDED_MAX
+    history = memory.history_page(*names, limit=EVENTS, scope=scope) if few else None
+    small = history is not None and history.total <= FOLDED_MAX
+    entries = () if history is None else history.entries
     found = memory.timeline(*names, known_at=asked.known, presumed=small, scope=scope)
     seen = _within(found, asked)
-    meetings = meetings_of(history.entries, found_map.times, memory.device)
+    found_map = replace(found_map, held=tuple(each for each in found_map.held if _seen(each.belief, asked)))
+    meetings = meetings_of(entries, found_map.times, memory.device)
     chosen = len(meetings) - 1 if asked.meeting is None else min(asked.meeting, len(meetings) - 1)
     meeting = meetings[chosen] if meetings else None
     drawn: dict[str, Any] = {"now": now, "zone": viewer.zone, "hues": hues}
-    rows = _rows(seen, asked, linked) + (_unbelieved(history.entries, found) if small and asked.known is None else [])
+    rows = rows_of_timeline("Believed", seen)
+    rows += _unbelieved(entries, found) if small and asked.known is None else []
     moment = asked.at or now
     return {
         "asked": asked,
@@ -53,7 +56,11 @@ def told(
         "rows": list(zip_longest(seen.beliefs, seen.presumed))[asked.skip : asked.skip + TABLE_ROWS],
         "table_rows": TABLE_ROWS,
         "figure": timeline_figure(
-            rows, name=f"{name}timeline", title=f"{asked.entity} {asked.predicate} over time", **drawn
+            rows,
+            name=f"{name}timeline",
+            title=f"{asked.entity} {asked.predicate} over time",
+            lead=_leads(asked) if linked else None,
+            **drawn,
         ),
         "known_map": found_map,
         "map_figure": _map(found_map, asked, drawn, linked, name) if found_map.held else None,
@@ -64,7 +71,8 @@ def told(
         "history": history,
         "meetings": meetings,
         "meeting": meeting,
-        "sides": [] if meeting is None else sides_of(viewer, asked, meeting, meetings, hues, name),
+        "unread": unread(viewer, asked) if meeting is not None and small else [],
+        "sides": sides_of(viewer, asked, meeting, meetings, hues, name) if meeting is not None and small else [],
     }
 
 
@@ -77,28 +85,27 @@ def _step(asked: Asked, found: BeliefMap) -> int:
 
 def _within(found: Timeline, asked: Asked) -> Timeline:
     """The beliefs that hold somewhere in the stretch of time that is looked at."""
-    since, until = asked.since, asked.until
-    kept = [
-        number
-        for number, belief in enumerate(found.beliefs)
-        if (until is None or belief.valid_from is None or belief.valid_from < until)
-        and (since is None or belief.valid_to is None or belief.valid_to > since)
-    ]
+    kept = [number for number, belief in enumerate(found.beliefs) if _seen(belief, asked)]
     presumed = tuple(found.presumed[number] for number in kept) if found.presumed else ()
     return replace(found, beliefs=tuple(found.beliefs[number] for number in kept), presumed=presumed)
 
 
-def _rows(seen: Timeline, asked: Asked, linked: bool) -> list[Row]:
-    """The timeline's rows; of too many beliefs groups, which lead to themselves."""
+def _seen(belief: Belief, asked: Asked) -> bool:
+    since, until = asked.since, asked.until
+    return (until is None or belief.valid_from is None or belief.valid_from < until) and (
+        since is None or belief.valid_to is None or belief.valid_to > since
+    )
 
-    def lead(belief: Belief) -> str:
-        return asked.link("why", at=belief.valid_from or belief.valid_to)
 
-    def closer(start: datetime | None, end: datetime | None) -> str:
-        return asked.link("timeline", since=start, until=end, skip=0)
+def _leads(asked: Asked) -> Callable[[Bar], str | None]:
+    """Where a bar leads: to its reasons, or if it stands for many to these alone."""
 
-    rows = rows_of_timeline("Believed", seen, lead if linked else None)
-    return [replace(row, bars=gathered(row.bars, BARS_MAX, closer if linked else None)) for row in rows]
+    def lead(bar: Bar) -> str:
+        if bar.count > 1:
+            return asked.link("timeline", since=bar.start, until=bar.end, skip=0)
+        return asked.link("why", at=bar.start or bar.end)
+
+    return lead
 
 
 def _unbelieved(entries: Sequence[HistoryEntry], found: Timeline) -> list[Row]:
@@ -115,9 +122,7 @@ def _unbelieved(entries: Sequence[HistoryEntry], found: Timeline) -> list[Row]:
 def _map(found: BeliefMap, asked: Asked, drawn: dict[str, Any], linked: bool, name: str) -> Figure:
     title = f"{asked.entity} {asked.predicate}: valid time across, known time up"
 
-    def lead(held: Any) -> str:
+    def lead(held: Held) -> str:
         return asked.link("timeline", known=held.known_from, at=None, skip=0)
 
-    return map_figure(
-        found, name=f"{name}map", title=title, known=asked.known, lead=lead if linked else None, **drawn
-    )
+    return map_figure(found, name=f"{name}map", title=title, known=asked.known, lead=lead if linked else None, **drawn)

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 APART: Final = timedelta(minutes=10)
 _INSTANT: Final = timedelta(microseconds=1)
-NOTES_EVENTS_MAX: Final = 20_000  # of a device, up to which its notes are read for every page
+NOTES_EVENTS_MAX: Final = 2_000  # of a device, up to which its notes are read: all of its log has to be
+NOTES_ASKED_MAX: Final = 50_000  # ... where a meeting was chosen
 HERE: Final = "This device"
 
 
@@ -58,9 +59,7 @@ class Sides:
     lines: tuple[tuple[str, Timeline, Grade], ...]
 
 
-def meetings_of(
-    entries: Sequence[HistoryEntry], times: Sequence[tuple[int, datetime]], own: str
-) -> list[Meeting]:
+def meetings_of(entries: Sequence[HistoryEntry], times: Sequence[tuple[int, datetime]], own: str) -> list[Meeting]:
     """The meetings of which a slot's history tells, in order."""
     when = dict(times)
     heard = sorted({entry.known for entry in entries if entry.device != own and entry.known in when})
@@ -81,12 +80,27 @@ def sides_of(
     following = [each for each in meetings if each.first > meeting.last]
     until = following[0].begun - _INSTANT if following else None
     sides = _sides(viewer, asked, meeting, until)
-    before = [(side.label, side.before, side.grade) for side in sides]
-    after = [(side.label, side.after, side.grade) for side in sides]
+    lines = {
+        "before": [(side.label, side.before, side.grade) for side in sides],
+        "after": [(side.label, side.after, side.grade) for side in sides],
+    }
+    rows = {when: [row for label, found, _ in each for row in _rows(label, found)] for when, each in lines.items()}
+    drawn: dict[str, Any] = {"now": viewer.present, "zone": viewer.zone, "hues": hues}
+    title = f"{asked.entity} {asked.predicate} on each device {{}} they met"
     return [
-        _drawn(viewer, asked, "before", before, hues, name),
-        _drawn(viewer, asked, "after", after, hues, name),
+        Sides(
+            when,
+            timeline_figure(
+                rows[when], name=f"{name}devices-{when}", title=title.format(when), beside=rows[other], **drawn
+            ),
+            tuple(lines[when]),
+        )
+        for when, other in (("before", "after"), ("after", "before"))
     ]
+
+
+def _rows(label: str, found: Timeline) -> list[Row]:
+    return rows_of_timeline(label, found) or [Row(label, ())]
 
 
 def _sides(viewer: Viewer, asked: Asked, meeting: Meeting, until: datetime | None) -> list[Side]:
@@ -98,10 +112,9 @@ def _sides(viewer: Viewer, asked: Asked, meeting: Meeting, until: datetime | Non
     for label, other in viewer.also.items():
         before, after = (other.timeline(known_at=time, **about) for time in (early, until))
         sides.append(Side(label, before, after, Grade.EXACT))
-    known = {own.device, *(other.device for other in viewer.also.values())}
-    told = [device for device in own.devices() if device.id not in known and device.events <= NOTES_EVENTS_MAX]
+    told = [id for id, events in _others(viewer) if events <= _notes_max(asked)]
     names = {device.id: device.name for device in own.status().devices} if told else {}
-    for id in [device.id for device in told]:
+    for id in told:
         try:
             before, after = (own.timeline(device=id, known_at=time, **about) for time in (early, until))
         except NotFound:
@@ -110,18 +123,21 @@ def _sides(viewer: Viewer, asked: Asked, meeting: Meeting, until: datetime | Non
     return sides
 
 
+def unread(viewer: Viewer, asked: Asked) -> list[str]:
+    """The devices whose logs are too long to be read for their notes."""
+    return [id for id, events in _others(viewer) if events > _notes_max(asked)]
+
+
+def _others(viewer: Viewer) -> list[tuple[str, int]]:
+    """The devices of which no replica is at hand, and how many events of each are here."""
+    at_hand = {viewer.memory.device, *(other.device for other in viewer.also.values())}
+    return [(device.id, device.events) for device in viewer.memory.devices() if device.id not in at_hand]
+
+
+def _notes_max(asked: Asked) -> int:
+    return NOTES_EVENTS_MAX if asked.meeting is None else NOTES_ASKED_MAX
+
+
 def _least_sure(*found: Timeline) -> Grade:
     grades = {belief.grade for timeline in found for belief in timeline}
     return next((g for g in (Grade.REDACTED, Grade.PARTIAL, Grade.PROVISIONAL) if g in grades), Grade.EXACT)
-
-
-def _drawn(
-    viewer: Viewer, asked: Asked, when: str, lines: list[tuple[str, Timeline, Grade]], hues: Hues, name: str
-) -> Sides:
-    rows: list[Row] = []
-    for label, found, _ in lines:
-        rows += rows_of_timeline(label, found) or [Row(label, ())]
-    title = f"{asked.entity} {asked.predicate} on each device {when} they met"
-    drawn: dict[str, Any] = {"now": viewer.present, "zone": viewer.zone, "hues": hues}
-    figure = timeline_figure(rows, name=f"{name}devices-{when}", title=title, **drawn)
-    return Sides(when, figure, tuple(lines))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from syncmem.results import HistoryEntry
     from syncmem.view.viewer import Viewer
 
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What of a slot is to be shown.

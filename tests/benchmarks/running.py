@@ -27,6 +27,7 @@ from tests.benchmarks import (
     sizes,
     stores,
     syncing,
+    viewing,
     wire_bytes,
     writes,
 )
@@ -41,6 +42,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "hot-slot": hot_slot,
     "reads": reads,
     "recall": recalling,
+    "view": viewing,
     "care": care,
     "judging": judging,
     "sizes": sizes,

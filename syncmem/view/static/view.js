@@ -45,11 +45,16 @@ function letZoom(figure) {
   const each = () => figure.querySelectorAll("svg.picture");
   const panned = Array.from(each(), (picture) =>
     Panzoom(picture, { maxScale: 12, minScale: 1, panOnlyWhenZoomed: true, contain: "outside", cursor: "auto", touchAction: "pan-y" }));
-  const actions = [["Zoom in", (one) => one.zoomIn()], ["Zoom out", (one) => one.zoomOut()], ["Reset", (one) => one.reset()]];
-  for (const [name, act] of actions) {
+  const actions = [
+    ["+", "Zoom in", (one) => one.zoomIn()],
+    ["−", "Zoom out", (one) => one.zoomOut()],
+    ["Reset", "Reset the zoom", (one) => one.reset()],
+  ];
+  for (const [sign, name, act] of actions) {
     const button = document.createElement("button");
     button.type = "button";
-    button.textContent = name;
+    button.textContent = sign;
+    button.setAttribute("aria-label", name);
     button.addEventListener("click", () => panned.forEach(act));
     tools.append(button);
   }
