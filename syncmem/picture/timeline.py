@@ -109,7 +109,7 @@ def _part(
         shapes.append(Box(x + 1, y + 1, inner, _BAR - 2, f"{kinds} bar", opacity_of(bar.trust)))
         if bar.presumed is not None:
             since = max(x, scale.near(bar.presumed)) + 1
-            shapes.append(Box(since, y + 1, max(0.0, end - since - 1), _BAR - 2, "hatched"))
+            shapes.append(Box(since, y + 2, max(0.0, end - since - 2), _BAR - 4, "hatched"))
         shapes.append(Box(x + 1, y + 1, min(4.0, max(0.0, width - 2)), _BAR - 2, f"{kinds} edge"))
     else:
         shapes.append(Box(x + 1, y + 1, inner, _BAR - 2, "many"))
