@@ -112,6 +112,7 @@ class AsyncMemory:
     index = _on_owner(Memory.index)
     entities = _on_owner(Memory.entities)
     predicates = _on_owner(Memory.predicates)
+    scopes = _on_owner(Memory.scopes)
     names = _on_owner(Memory.names)
     predicates_of = _on_owner(Memory.predicates_of)
     belief_map = _on_owner(Memory.belief_map)

@@ -104,7 +104,7 @@ class HistoryPage:
 
 
 class Browsing(Asking):
-    """names, belief_map, history_page, read_log, last_known."""
+    """names, scopes, belief_map, history_page, read_log, last_known."""
 
     def names(
         self, *, after: str = "", before: str | None = None, text: str | None = None, limit: int = PAGE,
@@ -120,6 +120,12 @@ class Browsing(Asking):
                 return [row[0] for row in self._replica.db.execute(_NEXT, (*wanted, after, limit))]
             found = self._replica.db.execute(_BEFORE, (*wanted, before, limit)).fetchall()
             return [row[0] for row in reversed(found)]
+
+    def scopes(self) -> list[str]:
+        """The scopes in which this device holds anything, the vault first."""
+        with self._looking():
+            found = {log.key.scope for log in self._replica.logs.held() if log.key is not None}
+        return sorted(found, key=lambda scope: (scope != VAULT, scope))
 
     def belief_map(self, entity: str, predicate: str, *, scope: str = VAULT) -> BeliefMap:
         """What this device believed of a slot when: the rectangles, valid time by known time."""

@@ -26,7 +26,7 @@ from syncmem.view.app import style
 from syncmem.view.pages import Pages
 from syncmem.view.shown import told
 from syncmem.view.slot import Asked
-from syncmem.view.viewer import Viewer
+from syncmem.view.viewer import Viewer, device_names
 
 if TYPE_CHECKING:
     from syncmem.memory import Memory
@@ -62,7 +62,7 @@ def export(
     Raises:
         NotFound: nothing was said about that name. InvalidInput: there is a file already.
     """
-    pages = Pages(zone, path=memory.path)
+    pages = Pages(zone, device_names(memory, also or {}), path=memory.path)
     viewer = Viewer(memory, dict(also or {}), zone, pages, now)
     slots = list(islice(_slots(memory, entity, scope), SLOTS_MAX + 1))
     if entity is not None and not slots:

@@ -36,14 +36,16 @@ class Figure:
 
 
 class Pages:
-    """The templates, with the words of one memory's zone."""
+    """The templates, with the words of one memory: its zone, and how devices are called by their ids."""
 
-    def __init__(self, zone: tzinfo, **everywhere: Any) -> None:
+    def __init__(self, zone: tzinfo, devices: Mapping[str, str], **everywhere: Any) -> None:
         self.zone = zone
+        self._devices = devices
         self._templates = Environment(
             loader=PackageLoader("syncmem.view"),
             autoescape=select_autoescape(default=True, default_for_string=True),
             undefined=StrictUndefined,
+            auto_reload=False,  # a run shows one version of them
             trim_blocks=True,
             lstrip_blocks=True,
         )
@@ -54,12 +56,17 @@ class Pages:
             "when": self.when,
             "period": lambda belief: period_text(belief.valid_from, belief.valid_to, zone),
             "source": lambda source: source_text(source) or "source not named",
+            "device": self.device,
             "counted": lambda number, noun: f"{number:,} {noun}" + ("" if number == 1 else "s"),
         }
         self._templates.globals |= {"to": to, **everywhere}
 
     def when(self, moment: datetime | None) -> str:
         return local_text(moment, self.zone)
+
+    def device(self, id: str) -> str:
+        """What a device is called."""
+        return escaped(self._devices.get(id, f"device {id}"))
 
     def text(self, template: str, **given: Any) -> str:
         return self._templates.get_template(template).render(**given)

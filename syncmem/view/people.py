@@ -9,6 +9,7 @@ from syncmem.picture.bars import Hues
 from syncmem.replica.catalog import VAULT
 from syncmem.view.figures import rows_of_timeline, timeline_figure
 from syncmem.view.pages import to
+from syncmem.view.viewer import number_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 NAMES: Final = 40  # on a page
 BELIEFS_SHOWN: Final = 6  # of each name
+PREDICATES: Final = 100  # ... of one name, on a page
 PICTURES_MAX: Final = 12  # on the page of one name
 
 
@@ -39,6 +41,7 @@ def people(viewer: Viewer, request: Request) -> Response:
         "people.html",
         text=text,
         scope=scope,
+        scopes=viewer.memory.scopes(),
         listed=[(name, *_holding(viewer, name, scope)) for name in shown],
         later=to("/", after=shown[-1], **same) if later else None,
         earlier=to("/", before=shown[0], **same) if earlier else None,
@@ -62,12 +65,12 @@ def _unless_vault(scope: str) -> str | None:
 def thing(viewer: Viewer, request: Request) -> Response:
     """Everything about one name: a timeline for each predicate."""
     entity, scope = request.query_params.get("entity", ""), request.query_params.get("scope") or VAULT
-    predicates = viewer.memory.predicates_of(entity, scope=scope)
+    skip, predicates = number_of(request, "skip"), viewer.memory.predicates_of(entity, scope=scope)
     now, hues = viewer.present, Hues()
     slots = []
-    for number, predicate in enumerate(predicates):
+    for number, predicate in enumerate(predicates[skip : skip + PREDICATES]):
         figure = None
-        found = viewer.memory.timeline(entity, predicate, scope=scope)
+        found = viewer.memory.timeline(entity, predicate, presumed=number < PICTURES_MAX, scope=scope)
         if number < PICTURES_MAX and len(found):
             title = f"{entity} {predicate} over time"
             address = to("/slot", entity=entity, predicate=predicate, scope=_unless_vault(scope))
@@ -77,4 +80,13 @@ def thing(viewer: Viewer, request: Request) -> Response:
             figure = timeline_figure(rows, name=name, title=title, lead=partial(_always, address), **drawn)
         slots.append((predicate, found.at(now), len(found), figure))
     aliases = viewer.memory.aliases(entity, scope=scope)
-    return viewer.page("thing.html", entity=aliases.entity, names=aliases.names, scope=scope, slots=slots)
+    page_of = partial(to, "/thing", entity=entity, scope=_unless_vault(scope))
+    return viewer.page(
+        "thing.html",
+        entity=aliases.entity,
+        names=aliases.names,
+        scope=scope,
+        slots=slots,
+        earlier=page_of(skip=max(skip - PREDICATES, 0) or None) if skip else None,
+        later=page_of(skip=skip + PREDICATES) if skip + PREDICATES < len(predicates) else None,
+    )

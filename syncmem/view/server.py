@@ -14,7 +14,7 @@ from syncmem.errors import FileError
 from syncmem.view.app import application
 from syncmem.view.guard import Guard
 from syncmem.view.pages import Pages
-from syncmem.view.viewer import SECRET_FIELD, Viewer
+from syncmem.view.viewer import SECRET_FIELD, Viewer, device_names
 
 if TYPE_CHECKING:
     from syncmem.memory import Memory
@@ -29,7 +29,7 @@ def guarded(
 ) -> Guard:
     """The pages of a memory behind their guard, which knows the address to be opened."""
     secret = environment.randomness(_SECRET_BYTES).hex()
-    pages = Pages(zone, secret=secret, secret_field=SECRET_FIELD, path=memory.path)
+    pages = Pages(zone, device_names(memory, also or {}), secret=secret, secret_field=SECRET_FIELD, path=memory.path)
     viewer = Viewer(memory, dict(also or {}), zone, pages, environment.clock.now)
     return Guard(application(viewer, secret), port, environment.randomness, secret)
 

@@ -17,6 +17,7 @@ from syncmem.picture.bars import Hues, Row
 from syncmem.results import Grade
 from syncmem.view.figures import rows_of_timeline, timeline_figure
 from syncmem.view.pages import Figure
+from syncmem.view.viewer import THIS_DEVICE
 
 if TYPE_CHECKING:
     from syncmem.results import HistoryEntry, Timeline
@@ -27,7 +28,6 @@ APART: Final = timedelta(minutes=10)
 _INSTANT: Final = timedelta(microseconds=1)
 NOTES_EVENTS_MAX: Final = 2_000  # of a device, up to which its notes are read: all of its log has to be
 NOTES_ASKED_MAX: Final = 50_000  # ... where a meeting was chosen
-HERE: Final = "This device"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,21 +105,25 @@ def _rows(label: str, found: Timeline) -> list[Row]:
 
 def _sides(viewer: Viewer, asked: Asked, meeting: Meeting, until: datetime | None) -> list[Side]:
     """This device by its transactions, the others by time; ``until`` is the last moment before they met again."""
-    about: dict[str, Any] = {"entity": asked.entity, "predicate": asked.predicate, "scope": asked.scope}
+    about: dict[str, Any] = {
+        "entity": asked.entity,
+        "predicate": asked.predicate,
+        "scope": asked.scope,
+        "presumed": True,
+    }
     own, early = viewer.memory, meeting.begun - _INSTANT
     before, after = (own.timeline(known_at=n, **about) for n in (meeting.first - 1, meeting.last))
-    sides = [Side(HERE, before, after, Grade.EXACT)]
+    sides = [Side(THIS_DEVICE, before, after, Grade.EXACT)]
     for label, other in viewer.also.items():
         before, after = (other.timeline(known_at=time, **about) for time in (early, until))
         sides.append(Side(label, before, after, Grade.EXACT))
     told = [id for id, events in _others(viewer) if events <= _notes_max(asked)]
-    names = {device.id: device.name for device in own.status().devices} if told else {}
     for id in told:
         try:
             before, after = (own.timeline(device=id, known_at=time, **about) for time in (early, until))
         except NotFound:
             continue  # it was erased meanwhile
-        sides.append(Side(names.get(id) or f"device {id}", before, after, _least_sure(before, after)))
+        sides.append(Side(viewer.pages.device(id), before, after, _least_sure(before, after)))
     return sides
 
 

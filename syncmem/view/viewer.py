@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from syncmem.memory import Memory
 
 SECRET_FIELD: Final = "secret"  # of every form that writes
+THIS_DEVICE: Final = "this device"
 FORM_BYTES_MAX: Final = 64 * 1024
 FIELDS_MAX: Final = 50
 
@@ -47,6 +48,15 @@ class Viewer:
     def problem(self, error: SyncmemError) -> Response:
         status = 503 if isinstance(error, Busy) else 400 if isinstance(error, InvalidInput) else 409
         return self.page("problem.html", status=status, message=str(error))
+
+
+def device_names(memory: Memory, also: Mapping[str, Memory]) -> dict[str, str]:
+    """How devices are called by their ids: by the vault, by the files that are shown beside, and this one."""
+    try:
+        told = {device.id: device.name for device in memory.status().devices if device.name}
+    except Busy:
+        told = {}
+    return told | {other.device: label for label, other in also.items()} | {memory.device: THIS_DEVICE}
 
 
 @dataclass(frozen=True)

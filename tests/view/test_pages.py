@@ -98,12 +98,12 @@ def test_each_device_stands_beside_the_others_before_and_after_they_met(tablet: 
     before, after = devices.split("<h3>After</h3>")
     rows = lambda text: re.findall(r"<tr><td>([^<]*)</td><td><bdi>([^<]*)</bdi>", text)  # noqa: E731
     assert rows(before) == [
-        *(("This device", value) for value in ("Berlin", "Porto", "Berlin")),
+        *(("this device", value) for value in ("Berlin", "Porto", "Berlin")),
         ("laptop", "Berlin"),
         *(("phone", value) for value in ("Berlin", "Lisbon", "Paris", "Lisbon")),
     ]
     same = ("Berlin", "Lisbon", "Paris", "Lisbon")
-    assert rows(after) == [(name, value) for name in ("This device", "laptop", "phone") for value in same]
+    assert rows(after) == [(name, value) for name in ("this device", "laptop", "phone") for value in same]
 
 
 def test_without_the_others_files_their_own_notes_tell_what_they_believed(story: dict[str, Memory]) -> None:
@@ -147,6 +147,33 @@ def test_names_come_a_page_at_a_time_in_both_directions_and_by_a_part_of_them(me
     assert re.findall(r"<bdi>(person \d+)</bdi></a></h2>", back.text) == pages[1]
     assert re.findall(r"<bdi>(person \d+)</bdi></a></h2>", visitor.get("/", text="PERSON 04").text) == seen[40:50]
     assert "No name contains" in visitor.get("/", text="zebra").words
+
+
+def test_many_predicates_of_one_name_come_a_page_at_a_time(memory: Memory) -> None:
+    with memory.transaction():
+        for number in range(120):
+            memory.remember("ana", f"fact_{number:03}", number)
+    visitor = Visitor.of(memory)
+    first, second = visitor.get("/thing", entity="ana"), visitor.get("/thing", entity="ana", skip=100)
+    assert first.text.count('<section class="card">') == 100 and first.text.count('class="figure"') == 12
+    assert second.text.count('<section class="card">') == 20 and "fact 119" in second.words
+    assert "Later" in first.words and "Earlier" in second.words
+
+
+def test_names_of_another_scope_are_listed_when_it_is_chosen(memory: Memory) -> None:
+    memory.remember("ana", "home_city", "Lisbon")
+    assert 'name="scope"' not in Visitor.of(memory).get("/").text
+    memory.remember("secret", "diary", "dear diary", scope="device")
+    visitor = Visitor.of(memory)
+    assert "secret" not in visitor.get("/").words and '<option value="device">' in visitor.get("/").text
+    listed = visitor.get("/", scope="device")
+    assert "secret" in listed.words and "Lisbon" not in listed.words
+    link = next(iter(re.findall(r'href="(/slot[^"]*)"', listed.text))).replace("&amp;", "&")
+    page = visitor.get(link)
+    assert "dear diary" in page.words
+    fields = page.fields("/say")
+    assert visitor.post("/say", {**fields, "say": "holds", "value": "more", "since": ""}).status == 303
+    assert {belief.value for belief in memory.beliefs("secret", "diary", scope="device")} == {"dear diary", "more"}
 
 
 def test_an_empty_memory_and_unknown_things_have_pages_too(memory: Memory) -> None:
