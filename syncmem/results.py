@@ -93,7 +93,7 @@ class Timeline(Sequence[Belief]):
     """The beliefs about one slot in order of valid time; equal neighbours are one.
 
     ``presumed`` tells of each belief from when on it is only presumed to hold still, because nobody vouched for a later
-    moment (None: it was vouched for to its end); it is empty unless it was asked for.
+    moment (None: it was vouched for to its end, the year 1: nobody dated it at all); it is empty unless asked for.
     """
 
     scope: str

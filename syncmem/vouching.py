@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from syncmem.model.instant import dated
+from syncmem.model.instant import EARLIEST, to_datetime
 from syncmem.model.record import CLAIM_ROLES, Record, Role
 from syncmem.replica.reading import Placed
 
 
 def presumed_since(placed: Sequence[Placed], records: Iterable[Record]) -> tuple[datetime | None, ...]:
-    """Of each belief of a slot from when on it is only presumed; None: nowhere."""
+    """Of each belief of a slot from when on it is only presumed (the year 1: throughout); None: nowhere."""
     keys: dict[int, bytes] = {}
     voices: dict[bytes, list[tuple[int, int]]] = {}
     for record in records:
@@ -28,5 +28,5 @@ def presumed_since(placed: Sequence[Placed], records: Iterable[Record]) -> tuple
         said = voices.get(keys.get(rectangle.claim, b""), ())
         heard = [until for start, until in said if start < rectangle.valid_to and until >= rectangle.valid_from]
         latest = max(heard, default=rectangle.valid_from)
-        result.append(dated(latest) if latest < rectangle.valid_to else None)
+        result.append(to_datetime(max(latest, EARLIEST)) if latest < rectangle.valid_to else None)
     return tuple(result)

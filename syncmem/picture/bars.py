@@ -8,8 +8,7 @@ from datetime import datetime, tzinfo
 from itertools import groupby, zip_longest
 from typing import Any, Final, Protocol
 
-from syncmem.model.instant import local_text
-from syncmem.picture.legible import Sourced, period_text, shortened, source_text, value_text
+from syncmem.picture.legible import Sourced, period_text, presumed_text, shortened, source_text, value_text
 
 HUES: Final = 6  # styles h0 to h5; the first is the user's
 USER: Final = "user"
@@ -60,7 +59,7 @@ class Bar:
         if self.contested:
             parts.append("contested")
         if self.presumed is not None:
-            parts.append(f"only presumed since {local_text(self.presumed, zone)}")
+            parts.append(f"only presumed {presumed_text(self.presumed, zone)}")
         return "; ".join(parts)
 
 

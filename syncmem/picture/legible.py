@@ -52,6 +52,13 @@ def period_text(start: datetime | None, end: datetime | None, zone: tzinfo) -> s
     return " ".join(part for part in (first and f"from {first}", last and f"to {last}") if part) or "always"
 
 
+def presumed_text(since: datetime | None, zone: tzinfo) -> str:
+    """From when on something is only presumed; nothing for None."""
+    if since is None:
+        return ""
+    return "throughout" if since.year == 1 else f"since {local_text(since, zone)}"
+
+
 def source_text(source: Sourced) -> str:
     """Who says so, such as "user" or "document:notes.txt"; nothing where no source is named."""
     return escaped(":".join(part for part in (source.kind, source.id) if part))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from itertools import groupby, pairwise
@@ -22,7 +22,7 @@ from syncmem.picture.scale import Scale, Span, shares
 from syncmem.picture.shapes import Box, Drawing, Part, Shape, Stroke, Words
 from syncmem.picture.timeline import WIDTH, axis, legend_of, mark, opacity_of
 
-COLUMNS_MAX: Final = 48  # bounds of valid time
+COLUMNS_MAX: Final = 40  # bounds of valid time
 LINES_MAX: Final = 16  # bounds of known time
 _MARGIN, _TOP, _SIDE, _LINE, _PAD = 122.0, 28.0, 4.0, 30.0, 7.0
 _TEXT, _SMALL = 12.0, 10.5
@@ -37,30 +37,42 @@ class Held:
     known_to: int | None
 
 
-def draw(
-    held: Sequence[Held], times: Sequence[tuple[int, datetime]], *, now: datetime, zone: tzinfo, name: str, title: str,
-    width: float = WIDTH, hues: Hues | None = None, known: int | None = None,
-    lead: Callable[[Held], str | None] | None = None,
-) -> Drawing:  # fmt: skip
-    """The drawing; ``times``: when the transactions were at which anything here changed, in their order.
+@dataclass(frozen=True, slots=True)
+class Map:
+    """Rectangles that can be drawn: no more than can be seen, on some of the bounds where there are too many.
 
-    ``known``: a transaction to mark, as of which something is shown; ``lead``: where a click on a rectangle leads.
+    ``steps`` are the transactions at which any of them begins or ends, ``times`` tells when all of them were.
     """
-    hues = hues or Hues()
-    steps = sampled([number for number, _ in times], LINES_MAX)
-    coarse = _kept_to_grid(held, steps, max(8, int(COLUMNS_MAX * width / WIDTH)))
+
+    held: tuple[Held, ...]
+    steps: tuple[int, ...]
+    times: Mapping[int, datetime]
+
+    @staticmethod
+    def of(held: Sequence[Held], times: Sequence[tuple[int, datetime]]) -> Map:
+        """``times``: when the transactions were at which anything here changed, in their order."""
+        steps = sampled([number for number, _ in times], LINES_MAX)
+        return Map(tuple(_kept_to_grid(held, steps, COLUMNS_MAX)), tuple(steps), dict(times))
+
+
+def draw(
+    drawn: Map, *, now: datetime, zone: tzinfo, name: str, title: str, width: float = WIDTH, hues: Hues | None = None,
+    known: int | None = None, lead: Callable[[Held], str | None] | None = None,
+) -> Drawing:  # fmt: skip
+    """The drawing; ``known``: a transaction to mark, as of which something is shown; ``lead``: where a click leads."""
+    hues, coarse, steps, times = hues or Hues(), drawn.held, drawn.steps, drawn.times
     margin = _MARGIN if width > 500 else 78.0
     spans = [
         Span(each.bar.start, each.bar.end, min(width_of(each.bar.text[:30], _TEXT), 110) + 2 * _PAD)
         for each in coarse if each.bar.count == 1
     ] + [Span(each.bar.start, each.bar.end) for each in coarse if each.bar.count > 1]  # fmt: skip
     scale = Scale.of(spans, now, zone, first=margin, last=width - _SIDE, edge=26.0, date_room=6.4)
-    lines = _Lines.of(steps, dict(times))
+    lines = _Lines.of(steps, times)
     shapes: list[Shape] = [*axis(scale, 14, now)]
     for step, y in zip(steps, lines.places, strict=True):
         shapes.append(Stroke(margin - 6, y, scale.last, y, "axis"))
-        shapes.append(_step_label(dict(times)[step], y, margin, zone))
-    parts = [_part(each, scale, lines, zone, hues, dict(times), lead) for each in coarse]
+        shapes.append(_step_label(times[step], y, margin, zone))
+    parts = [_part(each, scale, lines, zone, hues, times, lead) for each in coarse]
     shapes += mark(scale, _TOP - 6, lines.bottom, now)
     shapes += [part for part in parts if part is not None]
     if known is not None and steps:
@@ -85,7 +97,7 @@ class _Lines:
     bottom: float
 
     @staticmethod
-    def of(steps: Sequence[int], times: dict[int, datetime]) -> _Lines:
+    def of(steps: Sequence[int], times: Mapping[int, datetime]) -> _Lines:
         gaps = [max((times[b] - times[a]) / timedelta(days=1), 0.0) for a, b in pairwise(steps)]
         weights = [min(gap, 40.0) ** 0.5 for gap in gaps] + [3.0]
         heights = shares([_LINE] * len(steps), weights, round(_LINE * len(steps) * 1.5)) if steps else []
@@ -107,7 +119,7 @@ class _Lines:
 
 
 def _part(
-    held: Held, scale: Scale, lines: _Lines, zone: tzinfo, hues: Hues, times: dict[int, datetime],
+    held: Held, scale: Scale, lines: _Lines, zone: tzinfo, hues: Hues, times: Mapping[int, datetime],
     lead: Callable[[Held], str | None] | None,
 ) -> Part | None:  # fmt: skip
     bar = held.bar
@@ -134,7 +146,7 @@ def _part(
     return Part(_title(held, zone, times), x, top, width, height, tuple(shapes), href)
 
 
-def _title(held: Held, zone: tzinfo, times: dict[int, datetime]) -> str:
+def _title(held: Held, zone: tzinfo, times: Mapping[int, datetime]) -> str:
     begun = local_text(times.get(held.known_from), zone)
     until = "still believed" if held.known_to is None else f"until {local_text(times.get(held.known_to), zone)}"
     return f"{held.bar.title(zone)}; believed since {begun}, {until}"

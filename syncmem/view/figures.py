@@ -57,10 +57,11 @@ def map_figure(
 ) -> Figure:  # fmt: skip
     bars = bars_of([each.belief for each in found.held])
     held = [Held(bar, each.known_from, each.known_to) for bar, each in zip(bars, found.held, strict=True)]
+    seen = rectangles.Map.of(held, found.times)
 
     def drawn(suffix: str, width: float) -> Any:
         return rectangles.draw(
-            held, found.times, now=now, zone=zone, name=f"{name}-{suffix}", title=title, width=width, hues=hues,
+            seen, now=now, zone=zone, name=f"{name}-{suffix}", title=title, width=width, hues=hues,
             known=known, lead=lead,
         )  # fmt: skip
 

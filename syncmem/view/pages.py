@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 
 from syncmem.model.instant import local_text
-from syncmem.picture.legible import escaped, period_text, shortened, source_text, value_text
+from syncmem.picture.legible import escaped, period_text, presumed_text, shortened, source_text, value_text
 from syncmem.picture.shapes import Drawing
 from syncmem.picture.svg import svg
 
@@ -54,6 +54,7 @@ class Pages:
             "name": escaped,
             "spelled": lambda name: escaped(name.replace("_", " ")),
             "when": self.when,
+            "presumed": lambda since: presumed_text(since, zone),
             "period": lambda belief: period_text(belief.valid_from, belief.valid_to, zone),
             "source": lambda source: source_text(source) or "source not named",
             "device": self.device,

@@ -3,7 +3,7 @@
 Each page is asked of the application as a browser would, without a socket. The same page of a memory of a few slots
 stands beside it as the "baseline". The page of the slot with 10,000 claims draws groups of them, and so does its map.
 
-Reach (first stage): the list of names in 100 ms, and a slot's page in 400 ms, whatever the size.
+Reach (first stage): the list of names in 100 ms and a slot's page in 200 ms, whatever the size; 800 ms for 10,000 claims.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.benchmarks.measuring import Action, Reach, Row, alternate, at_most, l
 from tests.benchmarks.workshop import Workshop
 from tests.view.visiting import Visitor
 
-LIST_REACH_MS, SLOT_REACH_MS = 100.0, 400.0
+LIST_REACH_MS, SLOT_REACH_MS, LONG_REACH_MS = 100.0, 200.0, 800.0
 
 
 class Sizes(NamedTuple):
@@ -60,7 +60,7 @@ def run(workshop: Workshop) -> list[Row]:
             _page(visitors, f"names that contain a text, {of}", "/", {"text": ":9"}, {"text": ":"}, listing, sizes),
             _page(visitors, f"one name, {of}", "/thing", _only(far), _only(near), None, sizes),
             _page(visitors, f"a slot, {of}", "/slot", far, near, slot, sizes),
-            _page(visitors, f"the page of a {at}", "/slot", long, near, slot, sizes),
+            _page(visitors, f"the page of a {at}", "/slot", long, near, at_most(LONG_REACH_MS), sizes),
             _page(visitors, f"the history of a {at}", "/history", long, near, None, sizes),
             _page(visitors, f"questions, {of}", "/questions", {}, {}, None, sizes),
         ]

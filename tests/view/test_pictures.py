@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.vectors.generate.fold import CASES
-from syncmem import Memory, Timeline
+from syncmem import UNDATED, Memory, Timeline
 from syncmem.model.instant import to_datetime
 from syncmem.picture import rectangles, timeline
 from syncmem.picture.bars import Bar, Row, gathered, rows_of
 from syncmem.picture.legible import fitted, width_of
-from syncmem.picture.rectangles import Held
+from syncmem.picture.rectangles import Held, Map
 from syncmem.picture.shapes import Box, Drawing, Part
 from syncmem.picture.svg import svg
 from tests.scenarios import write_by_hand
@@ -45,7 +45,10 @@ def test_a_worked_case_looks_as_it_did(number: int) -> None:
     for other in others:
         one.merge(other)
     now = to_datetime(instant(max(e["hlc"] for e in case["events"]) + 20) or 0)
-    drawn = one.timeline(ENTITY, PREDICATE, presumed=True).to_svg(now=now).replace("><", ">\n<") + "\n"
+    found = one.timeline(ENTITY, PREDICATE, presumed=True)
+    for belief, since in zip(found, found.presumed, strict=True):
+        assert since is None or (belief.valid_from or since) <= since < (belief.valid_to or now)
+    drawn = found.to_svg(now=now).replace("><", ">\n<") + "\n"
     for device in devices.values():
         device.close()
     snapshot = SNAPSHOTS / f"case-{number}.svg"
@@ -80,6 +83,15 @@ def test_a_claim_vouches_as_far_as_its_form_says(said: dict[str, str], presumed:
         memory.remember("ana", "home_city", "Rome", **said)
         (since,) = memory.timeline("ana", "home_city", presumed=True).presumed
     assert (since and f"{since:%Y-%m-%d}") == presumed
+
+
+def test_what_nobody_dated_is_presumed_throughout() -> None:
+    with Memory(":memory:", zone="America/New_York") as memory:
+        memory.define("home_city", cardinality="single")
+        memory.remember("ana", "home_city", "Rome", observed_at=UNDATED, source="document", trust="document")
+        found = memory.timeline("ana", "home_city", presumed=True)
+        assert found.presumed == (datetime(1, 1, 1, tzinfo=UTC),)
+        assert "only presumed throughout" in found.to_svg(zone="America/New_York")
 
 
 def without_style(found: Timeline) -> str:
@@ -176,7 +188,9 @@ def test_rectangles_of_a_map_never_overlap_however_many_there_are(
     history: tuple[list[Held], list[tuple[int, datetime]]],
 ) -> None:
     held, times = history
-    drawing = rectangles.draw(held, times, now=START + 500 * DAY, zone=UTC, name="a", title="b", width=timeline.NARROW)
+    drawing = rectangles.draw(
+        Map.of(held, times), now=START + 500 * DAY, zone=UTC, name="a", title="b", width=timeline.NARROW
+    )
     drawn = parts(drawing)
     assert drawn, "something is seen"
     for one, other in itertools.combinations(drawn, 2):
@@ -192,7 +206,7 @@ def test_ten_thousand_beliefs_are_drawn_as_a_few_shapes() -> None:
     assert len(parts(drawing)) <= timeline.BARS_MAX
     held = [Held(each, 1 + number // 100, None) for number, each in enumerate(many)]
     times = [(n, START + n * DAY) for n in range(1, 101)]
-    drawn = rectangles.draw(held, times, now=START, zone=UTC, name="a", title="b")
+    drawn = rectangles.draw(Map.of(held, times), now=START, zone=UTC, name="a", title="b")
     assert len(parts(drawn)) <= rectangles.COLUMNS_MAX * rectangles.LINES_MAX
     assert len(svg(drawing)) + len(svg(drawn)) < 400_000
 
