@@ -25,7 +25,7 @@ from syncmem.picture.timeline import WIDTH, axis, legend_of, mark, opacity_of
 COLUMNS_MAX: Final = 40  # bounds of valid time
 LINES_MAX: Final = 16  # bounds of known time
 _MARGIN, _TOP, _SIDE, _LINE, _PAD = 122.0, 28.0, 4.0, 30.0, 7.0
-_TEXT, _SMALL = 12.0, 10.5
+_TEXT = 14.2
 
 
 @dataclass(frozen=True, slots=True)

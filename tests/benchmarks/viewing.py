@@ -3,7 +3,8 @@
 Each page is asked of the application as a browser would, without a socket. The same page of a memory of a few slots
 stands beside it as the "baseline". The page of the slot with 10,000 claims draws groups of them, and so does its map.
 
-Reach (first stage): the list of names in 100 ms and a slot's page in 200 ms, whatever the size; 800 ms for 10,000 claims.
+Reach (first stage): the list of names in 100 ms, a slot's page in 200 ms, whatever the size, and in 800 ms where it has
+10,000 claims.
 """
 
 from __future__ import annotations
