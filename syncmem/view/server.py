@@ -11,6 +11,7 @@ import uvicorn
 
 from syncmem.environment import Environment
 from syncmem.errors import FileError
+from syncmem.stopping import end_in_order
 from syncmem.view.app import application
 from syncmem.view.guard import Guard
 from syncmem.view.pages import Pages
@@ -49,9 +50,21 @@ def serve(
         app, log_config=None, access_log=False, server_header=False, ws="none", lifespan="off",
         timeout_graceful_shutdown=_SECONDS_TO_END,
     )  # fmt: skip
-    ready(app.address)
+    end_in_order()
     with listening:
-        uvicorn.Server(config).run(sockets=[listening])
+        _Server(config, lambda: ready(app.address)).run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """Says that it is there once it answers."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
 
 
 def _listen(port: int) -> socket.socket:

@@ -61,6 +61,7 @@ def served(file: Path, *also: Path) -> Iterator[str]:
     finally:
         process.terminate()
         process.communicate(timeout=SECONDS_MAX)
+        assert process.returncode == 0, "it ends well when it is told to"
 
 
 @contextmanager

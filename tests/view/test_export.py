@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import socket
 import subprocess
 import sys
 from base64 import b64encode
@@ -14,7 +17,7 @@ import pytest
 
 from syncmem import Environment, InvalidInput, Memory, NotFound
 from syncmem.view.export import Exported, export
-from tests.cli.running import Shell
+from tests.cli.running import SECONDS_MAX, Shell, environment
 from tests.view.test_pages import HOSTILE, Tags
 
 
@@ -82,6 +85,33 @@ def test_the_command_line_writes_it(empty: Shell) -> None:
     assert "Lisbon" in (empty.folder / "page.html").read_text(encoding="utf-8")
     refused = empty.run("view", "--also", "nothing.db", "--export", "b.html")
     assert refused.code == 1 and "no memory at nothing.db" in refused.err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+@pytest.mark.parametrize("told", [signal.SIGINT, signal.SIGTERM])
+def test_the_server_closes_the_memory_when_it_is_told_to_end(empty: Shell, told: int) -> None:
+    with empty.memory() as memory:
+        memory.remember("ana", "home_city", "Lisbon")
+    command = [sys.executable, "-m", "syncmem", "view", "--no-browser"]
+    piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=empty.folder, env=environment(), **piped) as process:  # type: ignore[call-overload]
+        assert process.stdout.readline().startswith("Open http://127.0.0.1:")
+        process.send_signal(told)
+        _, complaints = process.communicate(timeout=SECONDS_MAX)
+    assert (process.returncode, complaints) == (0, "")
+    assert not (empty.folder / "syncmem.db-wal").exists()
+
+
+def test_a_port_that_is_taken_and_an_extra_that_is_missing_are_refused_with_the_next_step(empty: Shell) -> None:
+    with empty.memory() as memory:
+        memory.remember("ana", "home_city", "Lisbon")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        refused = empty.run("view", "--no-browser", "--port", taken.getsockname()[1])
+    assert refused.code == 1 and "leave --port out" in refused.err
+    without = "import sys; sys.modules['jinja2'] = None; from syncmem.cli import main; main()"
+    command = [sys.executable, "-c", without, "view", "--no-browser"]
+    found = subprocess.run(command, cwd=empty.folder, env=environment(), capture_output=True, text=True, check=False)
+    assert found.returncode == 1 and "pip install 'syncmem[view]'" in found.stderr
 
 
 def test_the_library_needs_none_of_it() -> None:
