@@ -17,6 +17,7 @@ from syncmem.replica.catalog import VAULT, Slot
 from syncmem.replica.reading import Placed, Visible
 from syncmem.results import Belief, Explanation, Grade, HistoryEntry, Timeline
 from syncmem.statements import When
+from syncmem.vouching import presumed_since
 
 _FAR_FUTURE = 2**61  # later than any instant that can be stated
 
@@ -142,10 +143,14 @@ class Asking(Opened):
         known_at: When | int | None = None,
         asserted_by: When | None = None,
         device: str | None = None,
+        presumed: bool = False,
         scope: str = VAULT,
         zone: str | tzinfo | None = None,
     ) -> Timeline:
-        """All that is believed of one slot, over valid time; the axes as in :meth:`believe`."""
+        """All that is believed of one slot, over valid time; the axes as in :meth:`believe`.
+
+        ``presumed``: also tell from when on each belief is only presumed to hold still.
+        """
         with self._looking():
             view = self._view(scope, known_at, asserted_by, device, zone)
             told = [(slot, self._all(view, slot)) for slot in self._slots(view, scope, entity, predicate)]
@@ -153,7 +158,8 @@ class Asking(Opened):
                 return Timeline(scope, entity, predicate, ())
             slot, placed = next((each for each in told if each[1]), told[0])
             beliefs = [self._telling.belief(slot, rectangle, view.grade) for _, rectangle in placed]
-            return Timeline(slot.scope, slot.entity, slot.predicate, tuple(beliefs))
+            since = presumed_since(placed, self._reading.records(slot, self._visible(view))) if presumed else ()
+            return Timeline(slot.scope, slot.entity, slot.predicate, tuple(beliefs), since)
 
     def history(
         self,
@@ -266,6 +272,12 @@ class Asking(Opened):
             denied = "SELECT DISTINCT entity FROM denials WHERE scope = ?"
             found = {row[0] for sql in (claimed, denied) for row in self._replica.db.execute(sql, (scope,))}
             return sorted({aliases.standing(scope, entity) for entity in found})
+
+    def predicates_of(self, entity: str, *, scope: str = VAULT) -> list[str]:
+        """The predicates under which anything was said of an entity, by whichever of its names, in order."""
+        with self._looking():
+            slots = self._slots(self._view(scope, None, None, None, None), scope, entity, None)
+            return sorted({slot.predicate for slot in slots})
 
     def predicates(self, *, scope: str = VAULT) -> dict[str, Predicate]:
         """All predicates that are defined or used, with what they are like."""

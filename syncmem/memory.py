@@ -18,6 +18,7 @@ from collections.abc import Callable
 from datetime import tzinfo
 from typing import TYPE_CHECKING
 
+from syncmem.browsing import Browsing
 from syncmem.comparing import Comparing
 from syncmem.doctor import examine
 from syncmem.environment import Environment
@@ -43,7 +44,9 @@ if TYPE_CHECKING:
     from syncmem.standing import SyncReport
 
 
-class Memory(Withdrawing, Importing, Comparing, Recalling, Naming, Exporting, Forgetting, Meeting, Observing, Syncing):
+class Memory(
+    Withdrawing, Importing, Comparing, Recalling, Browsing, Naming, Exporting, Forgetting, Meeting, Observing, Syncing
+):
     """A replica of an assistant's memory in one SQLite file.
 
     Args:
@@ -88,7 +91,7 @@ class Memory(Withdrawing, Importing, Comparing, Recalling, Naming, Exporting, Fo
             wait_seconds=wait_seconds,
         )
         self._embedder_wanted = embedder
-        self._watch = Watch(self._changes_since, self._latest)
+        self._watch = Watch(self._changes_since, self.last_known)
         self._running: list[BackgroundSync] = []
 
     def close(self) -> None:
@@ -160,10 +163,6 @@ class Memory(Withdrawing, Importing, Comparing, Recalling, Naming, Exporting, Fo
 
     def _other_names(self, slot: Slot) -> tuple[str, ...]:
         return tuple(name for name in self._replica.catalog.names(slot) if name != slot.entity)
-
-    def _latest(self) -> int:
-        with self._looking():
-            return self._replica.last_transaction
 
     def _changes_since(self, n: int) -> tuple[int, list[Notice]]:
         """The notices of the transactions after ``n``."""

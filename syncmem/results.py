@@ -6,12 +6,13 @@ Times are aware ``datetime`` objects in UTC; None means unbounded or not stated.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from datetime import date, datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 from typing import Any
 
 from syncmem.errors import InvalidInput
+from syncmem.model.as_json import as_dict as as_dict
 from syncmem.model.value import NONE
 
 
@@ -89,12 +90,17 @@ class Belief:
 
 @dataclass(frozen=True, slots=True)
 class Timeline(Sequence[Belief]):
-    """The beliefs about one slot in order of valid time; equal neighbours are one."""
+    """The beliefs about one slot in order of valid time; equal neighbours are one.
+
+    ``presumed`` tells of each belief from when on it is only presumed to hold still, because nobody vouched for a later
+    moment (None: it was vouched for to its end, the year 1: nobody dated it at all); it is empty unless asked for.
+    """
 
     scope: str
     entity: str
     predicate: str
     beliefs: tuple[Belief, ...]
+    presumed: tuple[datetime | None, ...] = ()
 
     def __len__(self) -> int:
         return len(self.beliefs)
@@ -119,6 +125,21 @@ class Timeline(Sequence[Belief]):
             if (belief.valid_from is None or belief.valid_from <= when)
             and (belief.valid_to is None or when < belief.valid_to)
         )
+
+    def to_svg(self, *, now: datetime | None = None, zone: str | tzinfo = UTC, width: float | None = None) -> str:
+        """The timeline as the text of an SVG file, light or dark as its viewer wishes.
+
+        ``now``: an aware moment to mark; ``zone``: in which dates are shown; ``width``: in pixels.
+        """
+        from syncmem.picture.alone import timeline_svg
+
+        return timeline_svg(self, now, zone, width)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from syncmem.picture.alone import timeline_html
+
+        return timeline_html(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,21 +396,3 @@ class Doctor:
     def to_dict(self) -> dict[str, Any]:
         """As JSON types."""
         return as_dict(self)
-
-
-def as_dict(result: Any) -> dict[str, Any]:
-    """The fields of a result as plain JSON values."""
-    return {name: _plain(value) for name, value in asdict(result).items()}
-
-
-def _plain(value: Any) -> Any:
-    """Nested results as JSON types."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, datetime):
-        return value.isoformat().replace("+00:00", "Z")
-    if isinstance(value, date):
-        return value.isoformat()
-    return None if value is NONE else value

@@ -23,6 +23,7 @@ from syncmem.cli import (
     serving,
     shell,
     sync,
+    view,
     write,
 )
 from syncmem.cli.session import EXIT_CODES, shared_options
@@ -41,6 +42,7 @@ SECTIONS: Final[tuple[tuple[str, Sequence[click.Command]], ...]] = (
         "Read",
         (read.believe, read.timeline, read.history, read.why, read.contested, read.entities, read.predicates),
     ),
+    ("See", (view.view,)),
     ("Find", (recalled.recall, recalled.briefing, recalled.search, recalled.why_said, recalled.index)),
     ("What was said", (episodes.observe, episodes.episode, episodes.episodes, episodes.fetch)),
     ("From elsewhere", (importing.import_from, importing.imports)),

@@ -24,7 +24,8 @@ from datetime import datetime, timedelta, tzinfo
 from math import log1p
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from syncmem.cli.words import escaped, value_text
+from syncmem.picture.legible import escaped, value_text
+from syncmem.picture.scale import dates, shares
 
 if TYPE_CHECKING:
     from syncmem.results import Belief
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 LABEL_CELLS_MAX: Final = 24  # of a row's name
 VALUE_CELLS_WANTED_MAX: Final = 18  # a longer value is shown whole only where there is room anyway
 EDGE_CELLS: Final = 3  # for what lies before the first point, and after the last
-NOW: Final = "now"
 
 
 class Piece(NamedTuple):
@@ -139,14 +139,14 @@ class Axis:
     def of(beliefs: Sequence[Belief], now: datetime, zone: tzinfo, width: int) -> Axis:
         bounds = [bound for belief in beliefs for bound in (belief.valid_from, belief.valid_to) if bound is not None]
         points = tuple(sorted({*bounds, now}))
-        dates = _dates(points, now, zone)
+        texts = dates(points, now, zone)
         before = EDGE_CELLS if any(belief.valid_from is None for belief in beliefs) else 0
-        needed = [before, *(len(date) + 2 for date in dates)]
+        needed = [before, *(len(date) + 2 for date in texts)]
         _make_room(needed, beliefs, points)
         spans = [(later - earlier) / timedelta(days=1) for earlier, later in itertools.pairwise(points)]
         widths = shares(needed, [0.0, *map(log1p, spans), 0.0], width)
         cells = tuple(sum(widths[: index + 1]) for index in range(len(points)))
-        return Axis(points, dates, cells, sum(widths), now)
+        return Axis(points, texts, cells, sum(widths), now)
 
     def begin(self, belief: Belief) -> int:
         return 0 if belief.valid_from is None else self.cells[self.points.index(belief.valid_from)]
@@ -185,43 +185,6 @@ def _make_room(needed: list[int], beliefs: Iterable[Belief], points: Sequence[da
         after = len(points) + 1 if belief.valid_to is None else points.index(belief.valid_to) + 1
         wanted = min(_cells(value_text(belief.value)), VALUE_CELLS_WANTED_MAX) + 3
         needed[first] += max(0, wanted - sum(needed[first:after]))
-
-
-def shares(needed: Sequence[int], weights: Sequence[float], total: int) -> list[int]:
-    """Whole numbers: what is needed plus a share of the rest by weight; all of it shrunk alike if it is too much.
-
-    >>> shares([4, 4], [3.0, 1.0], 16), shares([4, 4], [3.0, 1.0], 4)
-    ([10, 6], [2, 2])
-    """
-    spare = total - sum(needed)
-    by = [float(need) for need in needed] if spare < 0 else list(weights)
-    whole = sum(by)
-    if not whole:
-        return list(needed)
-    reached = [0, *(round(spare * sum(by[: index + 1]) / whole) for index in range(len(by)))]
-    return [need + after - before for need, before, after in zip(needed, reached, reached[1:], strict=False)]
-
-
-def _dates(points: Iterable[datetime], now: datetime, zone: tzinfo) -> tuple[str, ...]:
-    """Each moment as briefly as it can be understood after the one before it."""
-    result = []
-    earlier: datetime | None = None
-    for point in points:
-        local = point.astimezone(zone)
-        if point == now:
-            result.append(NOW)
-        elif earlier is not None and local.date() == earlier.date():
-            result.append(f"{local:%H:%M}")
-        else:
-            result.append(_date(local, earlier is None or local.year != earlier.year))
-        earlier = local
-    return tuple(result)
-
-
-def _date(local: datetime, with_year: bool) -> str:
-    if local.day > 1:
-        return f"{local.day} {local:%b %Y}" if with_year else f"{local.day} {local:%b}"
-    return f"{local:%b %Y}" if local.month > 1 else f"{local:%Y}"
 
 
 # -- the bars ----------------------------------------------------------------------------------------

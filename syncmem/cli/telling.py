@@ -82,6 +82,8 @@ class Teller:
             self._say(("Ask the files yourself, for example:", "dim"))
             for arguments in (f"timeline {ASKED}", f"history {ASKED}"):
                 self._say(f"  syncmem --db {keep}/tablet.db {arguments}")
+            self._say("or see them side by side:")
+            self._say(f"  syncmem --db {keep}/tablet.db view --also {keep}/phone.db --also {keep}/laptop.db")
 
 
 def _questions(told: Told) -> Iterator[tuple[str, str, list[Pieces]]]:

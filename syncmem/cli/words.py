@@ -5,39 +5,22 @@ Rule: a value may come from any device, so nothing in it reaches the terminal as
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
 from syncmem.model.instant import local_text
-from syncmem.model.value import NONE
+from syncmem.picture.legible import escaped as escaped
+from syncmem.picture.legible import period_text as period_text
+from syncmem.picture.legible import source_text as source_text
+from syncmem.picture.legible import value_text as value_text
 
 if TYPE_CHECKING:
-    from syncmem.results import Belief, Change, HistoryEntry, Receipt, RepairedLog, Source
+    from syncmem.results import Belief, Change, HistoryEntry, Receipt, RepairedLog
 
-JOINERS: Final = {"\u200c", "\u200d"}  # hold scripts and emoji together; not printable to Python, yet harmless
 NAMES_SHOWN: Final = 3  # as many as fit a line
 DURATIONS: Final = ((86_400_000_000, "d"), (3_600_000_000, "h"), (60_000_000, "m"), (1_000_000, "s"))
-
-
-def value_text(value: Any) -> str:
-    """A value on one line: text as it is, the rest as JSON.
-
-    >>> value_text("Lisbon"), value_text(NONE), value_text([1, "a"]), value_text("a\\nb")
-    ('Lisbon', '(none)', '[1, "a"]', 'a\\\\nb')
-    """
-    if value is NONE:
-        return "(none)"
-    return escaped(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
-
-
-def escaped(text: str) -> str:
-    """Text with everything that is not printable written out."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c in JOINERS else c.encode("unicode_escape").decode() for c in text)
 
 
 def repair_text(repaired: RepairedLog) -> str:
@@ -47,12 +30,6 @@ def repair_text(repaired: RepairedLog) -> str:
         f"Two lives of device {repaired.device} wrote log {repaired.log} on from place {repaired.place} "
         f"(a machine put back whole?): {counted(repaired.events, 'event')} of one {where}; nothing is lost."
     )
-
-
-def period_text(start: datetime | None, end: datetime | None, zone: tzinfo) -> str:
-    """From when to when, end excluded."""
-    first, last = local_text(start, zone), local_text(end, zone)
-    return " ".join(part for part in (first and f"from {first}", last and f"to {last}") if part) or "always"
 
 
 def duration_text(microseconds: int | None) -> str:
@@ -75,10 +52,6 @@ def counted(number: int, noun: str) -> str:
     ('1 event', '2 events')
     """
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def source_text(source: Source) -> str:
-    return escaped(":".join(part for part in (source.kind, source.id) if part))
 
 
 def slot_text(entity: str, predicate: str, scope: str = "vault") -> str:

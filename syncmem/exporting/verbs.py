@@ -57,7 +57,9 @@ class Exporting(Asking):
         chosen = _form(path, form)
         names = self.entities(scope=scope) if entity is None else [statements.name("entity", entity)]
         timelines = (
-            self.timeline(name, predicate, scope=scope) for name in names for predicate in self._said_of(name, scope)
+            self.timeline(name, predicate, scope=scope)
+            for name in names
+            for predicate in self.predicates_of(name, scope=scope)
         )
         if chosen == Form.SQLITE:
             return files.write_new(path, lambda target: self._tables(target, timelines, scope))
@@ -70,11 +72,6 @@ class Exporting(Asking):
         from syncmem.exporting.tables import write_tables
 
         return write_tables(path, timelines, self.predicates(scope=scope))
-
-    def _said_of(self, entity: str, scope: str) -> list[str]:
-        """The predicates under which something was said of an entity."""
-        with self._looking():
-            return sorted(slot.predicate for slot in self._reading.names.slots(scope, entity, None, None))
 
 
 def _form(path: str | os.PathLike[str], form: str | None) -> Form:

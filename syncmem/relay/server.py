@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
 import socket
-import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Final
 
 import uvicorn
@@ -39,6 +36,7 @@ from syncmem.relay.rows import RowStore
 from syncmem.relay.store import SqliteStore
 from syncmem.relay.stores import Store
 from syncmem.relay.waking import Waking
+from syncmem.stopping import end_in_order
 
 FILES_BESIDE: Final = 64  # open beside connections
 
@@ -56,7 +54,7 @@ def serve(settings: Settings, ready: Callable[[str], None] = print) -> None:
     with contextlib.ExitStack() as opened:
         store = open_store(settings.place, randomness, limits, blobs=settings.blobs)
         opened.callback(store.close)
-        _end_in_order()
+        end_in_order()
         listening = listen(settings.host, settings.port)
         metrics = None if settings.metrics == "off" and settings.admin_token is None else Metrics()
         beside: list[tuple[ASGIApp, socket.socket]] = []
@@ -188,17 +186,6 @@ def _check_certificate(config: uvicorn.Config, certificate: Path) -> None:
     except OSError as error:  # ssl.SSLError is one
         why = error.strerror or str(error)
         raise InvalidInput(f"{certificate} and its key cannot be used ({why}); check tls_cert and tls_key") from error
-
-
-def _end_in_order() -> None:
-    """When the server has ended because of a signal, it sends itself the same again: then the store is closed."""
-
-    def end(number: int, frame: FrameType | None) -> None:
-        raise SystemExit(0)
-
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, end)
-        signal.signal(signal.SIGINT, end)
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -60,6 +60,7 @@ _VERBS: Final = {
     Kind.DIFFERENT: "different",
     Kind.EPISODE: "observe",
 }
+EFFECTS_TOLD_MAX: Final = 12  # an import may bring thousands in one transaction
 QUOTED_CHARACTERS_MAX: Final = 1_000  # of a passage that is shown with a claim
 _STATUS: Final = (
     (UNDONE, "undone"),
@@ -76,6 +77,7 @@ class Telling:
 
     def __init__(self, replica: Replica) -> None:
         self._replica = replica
+        self._told: tuple[tuple[int, int, int], str] = (0, 0, 0), ""  # the last effect that was told, and of what
 
     # -- beliefs ------------------------------------------------------------------------------------
 
@@ -153,7 +155,7 @@ class Telling:
         asked, timelines = (slot.scope, names, slot.predicate, equality), replica.fold.timelines
         positions = {record.position for record in [*timelines.held(*asked), *timelines.denials_of(*asked)]}
         positions |= {said.position for name in names for said in replica.aliases.naming(slot.scope, name)}
-        waiting = list(positions)
+        waiting = sorted(positions)  # events of one run are read together
         while waiting:
             position = waiting.pop()
             actor = replica.fold.references.actor(position)
@@ -301,16 +303,22 @@ class Telling:
         slot = self._replica.catalog.named(slot.scope, standing, slot.predicate) or slot
         columns = "valid_from, valid_to, value, trust, contested, source, claim"
         sql = f"SELECT {columns} FROM beliefs WHERE slot = ? AND {{}} = ? ORDER BY valid_from"
+        asked = (slot.id, n, self._replica.last_transaction)
+        if self._told[0] == asked:  # what arrived together had one effect
+            return self._told[1]
         begun = [Rectangle(*row) for row in self._replica.db.execute(sql.format("known_from"), (slot.id, n)).fetchall()]
         closed = [Rectangle(*row) for row in self._replica.db.execute(sql.format("known_to"), (slot.id, n)).fetchall()]
-        return effect(closed, begun)
+        self._told = asked, effect(closed, begun)
+        return self._told[1]
 
 
 def effect(closed: Sequence[Rectangle], begun: Sequence[Rectangle]) -> str:
-    """Beliefs that were closed and begun, in one sentence."""
-    parts = [f"{_shown(r)} holds {_span(r)}" for r in begun]
+    """Beliefs that were closed and begun, in one sentence; of very many the first."""
     still = {r.value for r in begun}
-    parts += [f"{_shown(r)} no longer holds {_span(r)}" for r in closed if r.value not in still]
+    told = [("holds", r) for r in begun] + [("no longer holds", r) for r in closed if r.value not in still]
+    parts = [f"{_shown(r)} {what} {_span(r)}" for what, r in told[:EFFECTS_TOLD_MAX]]
+    more = len(told) - EFFECTS_TOLD_MAX
+    parts += [f"and {more} more"] * (more > 0)
     return "; ".join(parts) if parts else "changed nothing that is believed"
 
 

@@ -29,6 +29,7 @@ from tests.benchmarks import (
     sizes,
     stores,
     syncing,
+    viewing,
     wire_bytes,
     writes,
 )
@@ -43,6 +44,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "hot-slot": hot_slot,
     "reads": reads,
     "recall": recalling,
+    "view": viewing,
     "care": care,
     "judging": judging,
     "langgraph": langgraph,

@@ -1,0 +1,183 @@
+"""Looking through a memory page by page: names, one slot in both times, the read log. Reading never writes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from syncmem import statements
+from syncmem.asking import Asking
+from syncmem.model.instant import FOREVER, dated, shown
+from syncmem.replica.catalog import VAULT, Slot
+from syncmem.replica.rectangles import Rectangle
+from syncmem.results import Belief, HistoryEntry, as_dict
+
+PAGE: Final = 50
+RECTANGLES_MAX: Final = 20_000  # of one slot; more recent ones come first
+
+_SPOKEN_OF: Final = (
+    "FROM slots s WHERE s.scope = ?1 AND EXISTS (SELECT 1 FROM pages p WHERE p.slot = s.id) "
+    "AND (?2 IS NULL OR instr(lower(s.entity), lower(?2)) > 0) "
+)
+_NEXT: Final = f"SELECT DISTINCT s.entity {_SPOKEN_OF} AND s.entity > ?3 ORDER BY s.entity LIMIT ?4"
+_BEFORE: Final = f"SELECT DISTINCT s.entity {_SPOKEN_OF} AND s.entity < ?3 ORDER BY s.entity DESC LIMIT ?4"
+_RECTANGLES: Final = (
+    "SELECT valid_from, valid_to, value, trust, contested, source, claim, known_from, known_to FROM beliefs "
+    "WHERE slot = ? ORDER BY known_from DESC, valid_from DESC LIMIT ?"
+)
+_RECALLS: Final = (
+    "SELECT no, id, time, n, question, asked, (SELECT count(*) FROM recalled r WHERE r.recall = recalls.no AND handed) "
+    "FROM recalls WHERE ?1 IS NULL OR no < ?1 ORDER BY no DESC LIMIT ?2"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBelief:
+    """A belief, and while which transactions of this device it was held: ``[known_from, known_to)``, None: it still is.
+
+    Its bounds are those of one rectangle: where its trust or its being contested changes another one begins.
+    """
+
+    belief: Belief
+    known_from: int
+    known_to: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON types."""
+        return as_dict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class BeliefMap:
+    """All that was ever believed of a slot here, in both times.
+
+    Attributes:
+        held: what was believed, in order of known time, then of valid time.
+        times: the transactions at which any of it began or ended, with their corrected times.
+        more: there were more rectangles than are told; these are the latest.
+    """
+
+    held: tuple[HeldBelief, ...]
+    times: tuple[tuple[int, datetime], ...]
+    more: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON types."""
+        return as_dict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadEntry:
+    """One entry of the read log.
+
+    Attributes:
+        no: its number, for the next page.
+        question: None if it was erased; ``briefing``: it was a briefing about ``question``.
+        handed: how many beliefs were handed out.
+    """
+
+    no: int
+    receipt: str
+    asked_at: datetime | None
+    known: int
+    question: str | None
+    briefing: bool
+    handed: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON types."""
+        return as_dict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPage:
+    """Some of a slot's history, the latest first; ``total``: how many events there are in all."""
+
+    entries: tuple[HistoryEntry, ...]
+    total: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON types."""
+        return as_dict(self)
+
+
+class Browsing(Asking):
+    """names, scopes, belief_map, history_page, read_log, last_known."""
+
+    def names(
+        self, *, after: str = "", before: str | None = None, text: str | None = None, limit: int = PAGE,
+        scope: str = VAULT,
+    ) -> list[str]:  # fmt: skip
+        """Some of the entities of which something is claimed, in order: those after a name, or those before one.
+
+        ``text``: only those in whose name it is, whatever the case of its letters.
+        """
+        wanted = statements.name("scope", scope), text or None
+        with self._looking():
+            if before is None:
+                return [row[0] for row in self._replica.db.execute(_NEXT, (*wanted, after, limit))]
+            found = self._replica.db.execute(_BEFORE, (*wanted, before, limit)).fetchall()
+            return [row[0] for row in reversed(found)]
+
+    def scopes(self) -> list[str]:
+        """The scopes in which this device holds anything, the vault first."""
+        with self._looking():
+            found = {log.key.scope for log in self._replica.logs.held() if log.key is not None}
+        return sorted(found, key=lambda scope: (scope != VAULT, scope))
+
+    def belief_map(self, entity: str, predicate: str, *, scope: str = VAULT) -> BeliefMap:
+        """What this device believed of a slot when: the rectangles, valid time by known time."""
+        with self._looking():
+            for slot in self._slots(self._view(scope, None, None, None, None), scope, entity, predicate):
+                rows = self._replica.db.execute(_RECTANGLES, (slot.id, RECTANGLES_MAX + 1)).fetchall()
+                if rows:
+                    held = tuple(self._held_belief(slot, row) for row in reversed(rows[:RECTANGLES_MAX]))
+                    return BeliefMap(held, self._times(held), len(rows) > RECTANGLES_MAX)
+            return BeliefMap((), (), False)
+
+    def history_page(
+        self, entity: str, predicate: str, *, skip: int = 0, limit: int = PAGE, scope: str = VAULT
+    ) -> HistoryPage:
+        """Some of the events about a slot, the latest to arrive first; see :meth:`history`."""
+        with self._looking():
+            for slot in self._slots(self._view(scope, None, None, None, None), scope, entity, predicate):
+                found = self._telling.about(slot, self._replica.catalog.names(slot))[::-1]
+                if any(self._telling.says_something(position) for position in found):
+                    told = found[skip : skip + limit]
+                    return HistoryPage(tuple(self._telling.entry(position, slot) for position in told), len(found))
+            return HistoryPage((), 0)
+
+    def read_log(self, *, before: int | None = None, limit: int = PAGE) -> list[ReadEntry]:
+        """What was recalled on this device, the latest first; ``before``: the number of an entry.
+
+        >>> from syncmem import Memory
+        >>> with Memory(":memory:", embedder=None) as memory:
+        ...     _ = memory.remember("ana", "home_city", "Lisbon")
+        ...     _ = memory.recall("Where does Ana live?")
+        ...     [(entry.question, entry.handed) for entry in memory.read_log()]
+        [('Where does Ana live?', 1)]
+        """
+        with self._looking():
+            rows = self._replica.db.execute(_RECALLS, (before, limit)).fetchall()
+        return [
+            ReadEntry(no, id, shown(time), n, question, bool(json.loads(asked or "{}").get("briefing")), handed)
+            for no, id, time, n, question, asked, handed in rows
+        ]
+
+    def last_known(self) -> int:
+        """The number of this device's last transaction: it rises with whatever is learned, by whichever process."""
+        with self._looking():
+            return self._replica.last_transaction
+
+    def _held_belief(self, slot: Slot, row: tuple[Any, ...]) -> HeldBelief:
+        *rectangle, known_from, known_to = row
+        belief = self._telling.belief(slot, Rectangle(*rectangle))
+        return HeldBelief(belief, known_from, None if known_to == FOREVER else known_to)
+
+    def _times(self, held: tuple[HeldBelief, ...]) -> tuple[tuple[int, datetime], ...]:
+        numbers = sorted({n for each in held for n in (each.known_from, each.known_to) if n is not None})
+        sql = "SELECT time FROM transactions WHERE n = ?"
+        told = [(n, dated(self._replica.db.execute(sql, (n,)).fetchone()[0])) for n in numbers]
+        return tuple((n, time) for n, time in told if time is not None)

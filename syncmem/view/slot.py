@@ -1,0 +1,104 @@
+"""The page of one slot, its address, and the page of its whole history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from syncmem.errors import InvalidInput
+from syncmem.picture.bars import Hues
+from syncmem.replica.catalog import VAULT
+from syncmem.view.pages import to
+from syncmem.view.shown import TABLE_ROWS, told
+from syncmem.view.viewer import moment_of, number_of
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from syncmem.browsing import BeliefMap
+    from syncmem.results import HistoryEntry
+    from syncmem.view.viewer import Viewer
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What of a slot is to be shown.
+
+    Attributes:
+        known: as of which transaction of this device; None: now.
+        at: the moment about which is told why; None: now.
+        since, until: the stretch of time that is looked at.
+        skip: rows of the table that come before.
+        meeting: of which meeting of devices before and after are shown; None: the last one.
+    """
+
+    entity: str
+    predicate: str
+    scope: str
+    known: int | None = None
+    at: datetime | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    skip: int = 0
+    meeting: int | None = None
+
+    @staticmethod
+    def of(request: Request) -> Asked:
+        asked = request.query_params
+        entity, predicate = asked.get("entity", ""), asked.get("predicate", "")
+        if not entity or not predicate:
+            raise InvalidInput("which slot? follow a link from the list of people and things")
+        known = number_of(request, "known") if asked.get("known") else None
+        return Asked(
+            entity, predicate, asked.get("scope") or VAULT, known, moment_of(request, "at"),
+            moment_of(request, "since"), moment_of(request, "until"), number_of(request, "skip"),
+            number_of(request, "meeting") if asked.get("meeting") else None,
+        )  # fmt: skip
+
+    def link(self, fragment: str = "", **changed: Any) -> str:
+        """The address of this page, with something else of it shown."""
+        new = replace(self, **changed)
+        given = {
+            "entity": new.entity, "predicate": new.predicate, "scope": None if new.scope == VAULT else new.scope,
+            "known": new.known, "at": _iso(new.at), "since": _iso(new.since), "until": _iso(new.until),
+            "skip": new.skip or None, "meeting": new.meeting,
+        }  # fmt: skip
+        return to("/slot", fragment, **given)
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
+
+
+def slot(viewer: Viewer, request: Request) -> Response:
+    """The page of one slot."""
+    asked = Asked.of(request)
+    found = viewer.memory.belief_map(asked.entity, asked.predicate, scope=asked.scope)
+    asked = _stepped(asked, request, found)
+    return viewer.page("slot.html", **told(viewer, asked, found, Hues()), said=_said(viewer, request))
+
+
+def _said(viewer: Viewer, request: Request) -> HistoryEntry | None:
+    """What was just written here, if this is the page after it."""
+    event = request.query_params.get("said")
+    return viewer.memory.event(event) if event else None
+
+
+def _stepped(asked: Asked, request: Request, found: BeliefMap) -> Asked:
+    """The slider tells a step among those of the map: as of which transaction it is."""
+    if not request.query_params.get("step") or not found.times:
+        return asked
+    step = min(number_of(request, "step"), len(found.times) - 1)
+    last = step == len(found.times) - 1
+    return replace(asked, known=None if last else found.times[step][0])
+
+
+def history(viewer: Viewer, request: Request) -> Response:
+    """All events about a slot, a page at a time."""
+    asked = Asked.of(request)
+    found = viewer.memory.history_page(
+        asked.entity, asked.predicate, skip=asked.skip, limit=TABLE_ROWS, scope=asked.scope
+    )
+    return viewer.page("history.html", asked=asked, history=found, rows=TABLE_ROWS)
