@@ -11,7 +11,7 @@ from langgraph.store.base import ensure_embeddings
 
 from syncmem.errors import InvalidInput
 from syncmem.memory import Memory
-from syncmem.recall.embedding import KINDS, Embedder, chosen
+from syncmem.recall.embedding import EMBEDDERS, Embedder, chosen
 
 Vectors = Sequence[Sequence[float]]
 WHOLE = "$"  # the field that is the whole object
@@ -52,7 +52,7 @@ def model_of(index: Index, memory: Memory) -> Model:
     """
     fields = list(index.get("fields") or [WHOLE])
     embed: Any = index.get("embed", memory._embedder_wanted)
-    if embed is None or (isinstance(embed, str) and (embed in KINDS or embed in ("auto", "none"))):
+    if embed is None or (isinstance(embed, str) and (EMBEDDERS.has(embed) or embed in ("auto", "none"))):
         embedder = chosen(embed)
         if embedder is None:
             raise InvalidInput("there is no embedder; pip install 'syncmem[embed]', or pass index={'embed': ...}")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from syncmem.recall.embedding import KINDS, chosen
+from syncmem.recall.embedding import EMBEDDERS, chosen
 
-NAMES = tuple(KINDS)
+NAMES = tuple(EMBEDDERS.names())
 
 
 class Vectors:
