@@ -73,3 +73,13 @@ def test_what_cannot_be_done_is_said(shell: Shell, arguments: tuple[str, ...], c
     (shell.folder / "here.txt").write_text("hello")
     outcome = shell.run(*arguments)
     assert (outcome.code, message in outcome.err) == (code, True), outcome
+
+
+def test_claims_are_drawn_from_what_was_said_once_for_each_version(shell: Shell) -> None:
+    id = observed(shell, b"I live in Lisbon.", *TURN).split()[0]
+    assert f"{id}  1 judged\n  ADD: ana home_city = 'Lisbon'" in shell.text("extract", id)
+    assert shell.text("extract", id) == f"{id}  drawn before\n"
+    (anew,) = shell.json("reextract", "--version", "2")
+    assert anew["judged"][0]["outcome"] == "ADD" and len(anew["withdrawn"]) == 1
+    assert shell.text("reextract", "--version", "2") == "nothing to do\n"
+    assert "no extractor" in shell.run("extract", id, "--extractor", "nobody").err
