@@ -5,7 +5,7 @@ namespace, and a key in it), whose predicate is kept (:meth:`Items.begin`) and w
 is derived from the rectangles, in the transaction in which they change; nothing is kept while no predicate is.
 What ended before the *present* (the time of the latest writing) is not here; what is to end or to begin carries its
 times, so nothing is due when time passes.  A clock that goes far back brings the present back with it.
-``item_fields`` proposes: texts in it are cut to their beginning.
+``item_fields`` proposes: it lacks long texts, and all items of a slot share its fields.
 """
 
 from __future__ import annotations
@@ -21,21 +21,24 @@ from syncmem.model.text import normalized
 from syncmem.replica.connection import Database
 from syncmem.replica.rectangles import Change
 
-CLIPPED: Final = 64  # letters of a text by which a field is found
+TEXT_LETTERS_MAX: Final = 64  # of a text by which something is found: a name or a tag, not what is told
 _CURRENT: Final = f"slot = ?1 AND lane = x'' AND known_to = {FOREVER}"
 _OPEN: Final = (
     f"SELECT valid_from, valid_to, claim, value FROM beliefs WHERE {_CURRENT} "
     "AND valid_to > ?2 ORDER BY valid_from"
 )
 _BEFORE: Final = f"SELECT valid_from FROM beliefs WHERE {_CURRENT} AND valid_from < ?2 AND valid_to = ?2"
-_KEPT: Final = "SELECT valid_from, no, valid_to, created, claim, value FROM items WHERE slot = ?"
+_KEPT: Final = "SELECT valid_from, no, kind, valid_to, created, claim, value FROM items WHERE slot = ?"
+_FIELD: Final = "INSERT INTO item_fields VALUES (?, ?, ?, ?)"
+_FORGET_FIELD: Final = "DELETE FROM item_fields WHERE kind = ? AND name = ? AND value = ? AND slot = ?"
 _PUT: Final = (
     "INSERT INTO items (kind, slot, space, valid_from, valid_to, created, claim, value) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
 class _Row(NamedTuple):
-    no: int
+    no: int  # 0: it stays as it is
+    kind: int
     valid_to: int
     created: int
     claim: int
@@ -104,55 +107,71 @@ class Items:
 
     def drop(self, slot: int) -> None:
         """A slot of which nothing is left: its items are not here."""
-        for row in self._kept(slot).values() if self._kinds else ():
-            self._take_out(row)
+        if self._kinds:
+            before = {start: _Row(*row) for start, *row in self._db.execute(_KEPT, (slot,)).fetchall()}
+            self._exchange(slot, before, [])
 
     def _keep(self, slot: int, changed_from: int | None) -> None:
         """Make the items of a slot what its rectangles say; before ``changed_from`` those are as they were."""
         names = self._db.execute("SELECT predicate, scope, entity FROM slots WHERE id = ?", (slot,)).fetchone()
         kind = None if names is None else self._kinds.get((names[0], names[1]))
-        space = None if kind is None else space_in(names[2])
-        before = self._kept(slot) if kind is not None else {}
-        found = self._db.execute(_OPEN, (slot, self.present)).fetchall() if space else []
-        same_until = BEGINNING if changed_from is None else changed_from
-        runs = {start: row.created for start, row in before.items() if start <= same_until}
-        for start, end, claim, value in found:
-            runs[start] = self._begun(slot, start, runs)
+        if kind is None:
+            return
+        before = {start: _Row(*row) for start, *row in self._db.execute(_KEPT, (slot,)).fetchall()}
+        space = space_in(names[2])
+        found = self._currents(slot, before, changed_from) if space else []
+        new: list[tuple[Any, ...]] = []
+        for start, end, created, claim, value in found:
             old = before.get(start)
-            if old is not None and (old.created, old.claim, old.value) == (runs[start], claim, value):
+            if old is not None and old[3:] == (created, claim, value):
                 if old.valid_to != end:
                     self._db.execute("UPDATE items SET valid_to = ? WHERE no = ?", (end, old.no))
-                del before[start]
+                before[start] = old._replace(no=0)  # it stays
             elif value.startswith("{"):
-                self._put((kind, slot, space, start, end, runs[start], claim, value))
-        for row in before.values():
-            self._take_out(row)
+                new.append((kind, slot, space, start, end, created, claim, value))
+        self._exchange(slot, before, new)
 
-    def _begun(self, slot: int, start: int, runs: dict[int, int]) -> int:
+    def _currents(
+        self, slot: int, before: dict[int, _Row], changed_from: int | None
+    ) -> list[tuple[int, int, int, int, str]]:
+        """The rectangles of a slot that have not ended: start, end, since when it holds any value, claim, value."""
+        since = self.present if changed_from is None else min(changed_from, self.present)
+        begun = {start: row.created for start, row in before.items() if changed_from is not None and start <= since}
+        found: list[tuple[int, int, int, int, str]] = []
+        last = (BEGINNING, BEGINNING)  # the end of the one before, and since when the slot had held any value by then
+        for start, end, claim, value in self._db.execute(_OPEN, (slot, since)).fetchall():
+            created = begun.get(start)
+            if created is None:
+                created = last[1] if last[0] == start else self._begun(slot, start)
+            last = end, created
+            if end > self.present:
+                found.append((start, end, created, claim, value))
+        return found
+
+    def _begun(self, slot: int, start: int) -> int:
         """Since when the slot has held any value without a gap before ``start``."""
-        while start not in runs:
-            row = self._db.execute(_BEFORE, (slot, start)).fetchone()
-            if row is None:
-                return start
+        while (row := self._db.execute(_BEFORE, (slot, start)).fetchone()) is not None:
             start = row[0]
-        return runs[start]
+        return start
 
-    # -- rows ---------------------------------------------------------------------------------------
-
-    def _kept(self, slot: int) -> dict[int, _Row]:
-        return {start: _Row(*row) for start, *row in self._db.execute(_KEPT, (slot,)).fetchall()}
-
-    def _put(self, row: tuple[Any, ...]) -> None:
-        no = self._db.execute(_PUT, row).lastrowid
-        fields = [(row[0], name, value, no) for name, value in fields_of(row[-1])]
-        self._db.executemany("INSERT INTO item_fields VALUES (?, ?, ?, ?)", fields)
-
-    def _take_out(self, row: _Row) -> None:
-        (kind,) = self._db.execute("SELECT kind FROM items WHERE no = ?", (row.no,)).fetchone()
-        sql = "DELETE FROM item_fields WHERE kind = ? AND name = ? AND value = ? AND item = ?"
-        self._db.executemany(sql, [(kind, name, value, row.no) for name, value in fields_of(row.value)])
-        self._db.execute("DELETE FROM item_vectors WHERE item = ?", (row.no,))
-        self._db.execute("DELETE FROM items WHERE no = ?", (row.no,))
+    def _exchange(self, slot: int, before: dict[int, _Row], new: list[tuple[Any, ...]]) -> None:
+        """Take out the rows of a slot that do not stay, put new ones in, and let its fields follow."""
+        gone = [row for row in before.values() if row.no]
+        if not gone and not new:
+            return
+        kinds = {row.kind for row in gone} | {row[0] for row in new}
+        assert len(kinds) == 1, "a slot has one predicate"
+        (kind,) = kinds
+        stay = fields_of([*(row.value for row in before.values() if not row.no), *(row[-1] for row in new)])
+        were = fields_of([row.value for row in before.values()])
+        for sql, changed in ((_FORGET_FIELD, were - stay), (_FIELD, stay - were)):
+            if changed:
+                self._db.executemany(sql, [(kind, name, value, slot) for name, value in changed])
+        for row in gone:
+            self._db.execute("DELETE FROM item_vectors WHERE item = ?", (row.no,))
+            self._db.execute("DELETE FROM items WHERE no = ?", (row.no,))
+        for each in new:
+            self._db.execute(_PUT, each)
 
 
 # -- paths and fields -----------------------------------------------------------------------------------
@@ -207,14 +226,29 @@ def _word(label: str) -> str:
     return plain if normalized(plain) == plain else encode_basestring_ascii(label)
 
 
-def fields_of(value: str) -> list[tuple[str, str | int | float]]:
-    """The plain fields of a JSON object by which it is found."""
-    fields = json.loads(value)
-    return [(name, clipped(field)) for name, field in fields.items() if isinstance(field, (str, int, float))]
+def fields_of(values: Iterable[str]) -> set[tuple[str, str | int | float]]:
+    """The plain fields of JSON objects by which they are found."""
+    objects = map(json.loads, values)
+    return {(name, sought(each)) for one in objects for name, each in one.items() if is_sought(each)}
 
 
-def clipped(field: str | int | float) -> str | int | float:
-    """A field as it is looked up: the beginning of a text, a number as SQLite holds it."""
+def is_sought(field: object) -> bool:
+    """Whether there is an entry for a field: a number, or a text that is short or a number."""
     if isinstance(field, str):
-        return field[:CLIPPED]
+        return len(field) <= TEXT_LETTERS_MAX or _is_number(field)
+    return isinstance(field, (int, float))
+
+
+def sought(field: Any) -> str | int | float:
+    """A field as it is looked up: a text, or a number as SQLite holds it."""
+    if isinstance(field, str):
+        return field
     return int(field) if -(2**63) <= field < 2**63 and field == int(field) else float(field)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -15,11 +15,10 @@ from typing import Any, Final, NamedTuple
 from syncmem.model.conditions import Filter, meets, operates
 from syncmem.replica.catalog import Slot
 from syncmem.replica.connection import Database
-from syncmem.replica.items import CLIPPED, clipped, namespace_of
+from syncmem.replica.items import is_sought, namespace_of, sought
 
 FEW = 1_000  # items that are sorted rather than walked
 NARROW = 100  # items among which no narrower way is looked for
-_EXACT_NUMBER_MAX: Final = 2**53  # up to here a number in the index is the number
 _LIVE: Final = "i.valid_from <= :now AND i.valid_to > :now"
 _WITHIN: Final = "i.kind = :kind AND i.space >= :space AND i.space < :beyond"
 _COLUMNS: Final = "i.no, i.slot, s.entity, i.valid_from, i.valid_to, i.created, i.claim, i.value"
@@ -61,12 +60,11 @@ class Item(NamedTuple):
 
 
 class _Proposed(NamedTuple):
-    """What the index of fields knows of a condition: ``test`` of the column value; whether that is all of it."""
+    """What the index of fields can say of a condition: a ``test`` of its column value."""
 
     name: str
     test: str
     value: str | int | float
-    exact: bool
 
 
 class Lookup:
@@ -98,19 +96,19 @@ class Lookup:
         about = self._about | _range(space)
         for number, condition in enumerate(conditions):
             about |= {f"name{number}": condition.name, f"value{number}": condition.value}
-        if len(conditions) == _parts(wanted) and all(condition.exact for condition in conditions):
+        query = self._query(conditions, about)
+        if not wanted:
             about |= {"limit": -1 if limit is None else limit, "offset": offset}
-            sql = f"{self._query(conditions, about)} LIMIT :limit OFFSET :offset"
-            return [Item(*row) for row in self._db.execute(sql, about)]
-        rows = self._db.execute(self._query(conditions, about), about)
-        found = (item for item in map(Item._make, rows) if meets(item.content, wanted))
+            return [Item(*row) for row in self._db.execute(f"{query} LIMIT :limit OFFSET :offset", about)]
+        found = (item for item in map(Item._make, self._db.execute(query, about)) if meets(item.content, wanted))
         return list(islice(found, offset, None if limit is None else offset + limit))
 
     def _query(self, conditions: list[_Proposed], about: dict[str, Any]) -> str:
         """The statement that reads what may be meant, by the narrowest way to it."""
-        ways = [f"SELECT i.no AS item FROM items i WHERE {_WITHIN}"]
+        ways = [f"SELECT 1 FROM items i WHERE {_WITHIN}"]
         ways += [
-            f"SELECT item FROM item_fields WHERE kind = :kind AND name = :name{number} AND {each.test.format(number)}"
+            f"SELECT DISTINCT slot FROM item_fields WHERE kind = :kind AND name = :name{number} "
+            f"AND {each.test.format(number)}"
             for number, each in enumerate(conditions)
         ]
         narrowest, few = None, FEW
@@ -122,13 +120,13 @@ class Lookup:
                 narrowest, few = number, count
         tests = [_WITHIN, _LIVE] + [
             f"EXISTS (SELECT 1 FROM item_fields f WHERE f.kind = i.kind AND f.name = :name{number} "
-            f"AND f.value = :value{number} AND f.item = i.no)"
+            f"AND f.value = :value{number} AND f.slot = i.slot)"
             for number, condition in enumerate(conditions)
             if condition.test == _SAME and number + 1 != narrowest
         ]
-        source = "items i INDEXED BY items_latest"
-        if narrowest is not None:
-            source = f"({ways[narrowest]}) w CROSS JOIN items i ON i.no = w.item"
+        source = f"items i INDEXED BY {'items_latest' if narrowest is None else 'items_space'}"
+        if narrowest:
+            source = f"({ways[narrowest]}) w CROSS JOIN items i ON i.slot = w.slot"
         rest = f"CROSS JOIN slots s ON s.id = i.slot WHERE {' AND '.join(tests)}"
         return f"SELECT {_COLUMNS} FROM {source} {rest} ORDER BY i.valid_from DESC, i.no DESC"
 
@@ -146,17 +144,13 @@ def _proposals(wanted: Filter) -> Iterator[_Proposed]:
     """The conditions that the index of fields can narrow."""
     for name, each in wanted.items():
         for sign, other in each.items() if operates(each) else [("$eq", each)]:
-            if not (_bindable(name) and _bindable(other)):
+            if not (is_sought(other) and _bindable(name) and _bindable(other)):
                 continue
             if sign == "$eq":
-                yield _Proposed(name, _SAME, clipped(other), _is_exact(other))
+                yield _Proposed(name, _SAME, sought(other))
             elif sign in _TESTS and not isinstance(other, str):
                 beyond = -math.inf if sign.startswith("$g") else math.inf
-                yield _Proposed(name, _TESTS[sign], math.nextafter(float(other), beyond), False)
-
-
-def _parts(wanted: Filter) -> int:
-    return sum(len(each) if operates(each) else 1 for each in wanted.values())
+                yield _Proposed(name, _TESTS[sign], math.nextafter(float(other), beyond))
 
 
 def _bindable(value: object) -> bool:
@@ -164,10 +158,6 @@ def _bindable(value: object) -> bool:
     if isinstance(value, str):
         return value.encode(errors="replace").decode() == value
     return isinstance(value, float) or (isinstance(value, int) and -(2**63) <= value < 2**64)
-
-
-def _is_exact(value: str | int | float) -> bool:
-    return len(value) < CLIPPED if isinstance(value, str) else abs(value) <= _EXACT_NUMBER_MAX
 
 
 def _range(space: str) -> dict[str, str]:

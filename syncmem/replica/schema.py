@@ -201,7 +201,7 @@ CREATE INDEX items_slot ON items (slot);
 CREATE INDEX items_space ON items (kind, space);
 CREATE INDEX items_latest ON items (kind, valid_from);
 CREATE TABLE item_fields (
-    kind INTEGER, name TEXT, value, item INTEGER, PRIMARY KEY (kind, name, value, item)) WITHOUT ROWID;
+    kind INTEGER, name TEXT, value, slot INTEGER, PRIMARY KEY (kind, name, value, slot)) WITHOUT ROWID;
 CREATE TABLE item_models (
     no INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, done INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE item_vectors (
