@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 ROUNDS_MAX = 14
 ROUND = 2 * 86_400 * SECOND  # mailboxes that were left are visited once a day
+MISSED = 31 * 86_400 * SECOND
 ORDERS = 2  # in which the events are taken in anew
 
 
@@ -72,6 +73,10 @@ def agree(world: World, members: list[Device]) -> None:
         having = [device for device in members if scope in device.memory._syncer.vault.scopes]
         stands = {standing(device.memory, scope) for device in having}
         must("I1", len(stands) <= 1, f"{[d.name for d in having]} differ in {scope}")
+    if world.losses and any(box.missing for device in members for box in device.memory.status().mailboxes):
+        world.time += MISSED  # what a mailbox lost and nobody holds is told of for so long
+        for device in members:
+            synced(world, device)
     for device in members:
         status = device.memory.status()
         gone = [each.name for each in status.devices if each.id in world.orphans]

@@ -65,6 +65,7 @@ class Device:
         self.saved: dict[str, Image] = {}  # what a step kept of its disk, and what kind of copy that is
         self.answers: dict[int, tuple[dict[str, Any], int]] = {}  # transaction -> what was believed, what was erased
         self.left: Image | None = None  # the disk as it was when the process died
+        self.checked: dict[bytes, int] = {}  # log -> the place up to which it was looked at since it was opened
         self._world = world
         self._opened = 0
 
@@ -84,6 +85,7 @@ class Device:
         return Connection(inner, self.name, address, self._world.network, self.fuse)
 
     def open(self, seed: str | None = None) -> None:
+        self.checked = {}
         options: dict[str, Any] = {"zone": "UTC", "embedder": None, "keyring": self._world.keyrings}
         try:
             self.memory = Memory(self.path, environment=self.environment(seed), **options)

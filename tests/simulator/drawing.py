@@ -39,13 +39,13 @@ def drawn_world(seed: int, size: str) -> dict[str, Any]:
 
 
 def _weights(random: Random) -> dict[str, float]:
-    """How often each operation is done; the share that is off differs from seed to seed."""
+    """How often each operation is done; the share that is off differs from seed to seed, and a few come often."""
     off, calm = random.choice((0.0, 0.2, 0.5)), random.random() < 0.1
-    weights = {}
+    weights, stormy = {}, random.sample(list(TABLE), 4)
     for name, operation in TABLE.items():
         if name not in ALWAYS and (random.random() < off or (operation.fault and calm)):
             continue
-        weights[name] = round(operation.weight * random.choice((0.3, 1, 1, 3)), 2)
+        weights[name] = round(operation.weight * random.choice((0.3, 1, 1, 3)) * (5 if name in stormy else 1), 2)
     return weights
 
 

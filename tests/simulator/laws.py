@@ -73,20 +73,23 @@ def on_the_wire(world: World, mailbox: bytes, blob: bytes) -> None:
 
 
 def after_a_step(world: World, device: Device) -> None:
-    """I5, I11, of the device that did something."""
+    """I11, of the device that did something, and what is kept for other laws."""
     questions, world.network.questions = world.network.questions, 0
     must("I11", questions <= QUESTIONS_MAX, f"{questions} questions in one step")
-    places_are_used_once(world, device, own=False)
     keep_standing(world, device)
     keep_answer(device)
 
 
-def places_are_used_once(world: World, device: Device, *, own: bool) -> None:
-    """I5: of other devices' logs, and of the own ones once they leave."""
-    for log in device.memory._replica.logs.held():
-        if own or not log.own:
-            known = world.heads.setdefault((log.id, log.seq), log.head)
-            must("I5", world.forks or known == log.head, f"place {log.seq} of log {log.name} was used twice")
+def places_are_used_once(world: World, device: Device) -> None:
+    """I5: of the own logs, when something leaves this device: what was not sent may be written anew after a restore."""
+    logs = device.memory._replica.logs
+    for log in logs.held() if not world.forks else ():
+        if log.own:
+            for seq in range(device.checked.get(log.id, 0) + 1, log.seq + 1):
+                hashed = logs.header_hash(log.position(seq))
+                known = world.places.setdefault((log.id, seq), hashed)
+                must("I5", known == hashed, f"place {seq} of log {log.name} was used twice")
+            device.checked[log.id] = log.seq
 
 
 def keep_answer(device: Device) -> None:

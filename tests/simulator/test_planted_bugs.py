@@ -33,12 +33,6 @@ BUGS = (
         "drawn = sha256(bound).digest()",
     ),
     Bug(
-        "a mailbox that was put back is taken for what it was",
-        "sync/auditing.py",
-        "return taken <= listed and not dropped & listed and not self._ledger.passed_over(self._known.no, listed)",
-        "return True",
-    ),
-    Bug(
         "what was refused for lack of room counts as kept",
         "sync/session.py",
         "if result.outcome in (Outcome.STORED, Outcome.KNOWN):",

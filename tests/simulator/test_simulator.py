@@ -15,7 +15,8 @@ from tests.simulator.trace import Trace
 
 ROOT = Path(__file__).parents[2]
 REGRESSIONS = sorted((Path(__file__).parent / "regressions").glob("*.json"))
-PARTS, SEEDS_OF_A_PART = 4, 10
+PARTS, SEEDS_OF_A_PART = 8, 10  # small worlds: two or three a second
+LARGE = range(2)
 
 
 @pytest.mark.parametrize("part", range(PARTS))
@@ -23,6 +24,12 @@ def test_small_worlds_keep_every_law(part: int) -> None:
     for seed in range(part * SEEDS_OF_A_PART, (part + 1) * SEEDS_OF_A_PART):
         outcome = run_seed(seed)
         assert outcome.failure is None, f"python -m tests.simulator --seed {seed}\n{outcome.failure}"
+
+
+@pytest.mark.parametrize("seed", LARGE)
+def test_large_worlds_keep_every_law(seed: int) -> None:
+    outcome = run_seed(seed, "large")
+    assert outcome.failure is None, f"python -m tests.simulator --seed {seed} --size large\n{outcome.failure}"
 
 
 @pytest.mark.parametrize("path", REGRESSIONS, ids=lambda path: path.stem)

@@ -48,7 +48,7 @@ class World:
         self.orphans: set[str] = set()  # ids of devices that are members and will never be heard of again
         self.forks = False  # whether two lives of one device may have written: then a place may be taken twice
         self.salts: dict[tuple[bytes, bytes], bytes] = {}
-        self.heads: dict[tuple[bytes, int], bytes] = {}
+        self.places: dict[tuple[bytes, int], bytes] = {}  # log and place -> the hash of what was sent from there
         self.stood: dict[str, set[bytes]] = {}  # device -> what it held and believed at any time
 
     # -- places and people ---------------------------------------------------------------------------
@@ -115,7 +115,7 @@ class World:
         """A device asks a mailbox something (see :class:`tests.simulator.network.Tap`)."""
         if device in self.devices and request.puts:
             laws.keep_standing(self, self.devices[device])
-            laws.places_are_used_once(self, self.devices[device], own=True)
+            laws.places_are_used_once(self, self.devices[device])
         for put in request.puts:
             laws.on_the_wire(self, request.mailbox, put.blob)
 
