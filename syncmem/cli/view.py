@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +15,7 @@ import click
 from syncmem.cli.session import Session, verb
 from syncmem.environment import Environment
 from syncmem.errors import InvalidInput
+from syncmem.private import open_new
 
 if TYPE_CHECKING:
     from syncmem.memory import Memory
@@ -48,9 +53,21 @@ def view(
         def ready(address: str) -> None:
             session.show({"address": address}, lambda: f"Open {address}\nIt works once. Ctrl+C ends it.")
             if not no_browser:
-                click.launch(address)
+                click.launch(opened.enter_context(_leading_to(address)))
 
         serve(memory, zone=session.display_zone, also=others, port=port, ready=ready)
+
+
+@contextmanager
+def _leading_to(address: str) -> Iterator[str]:
+    """A file of the user's own that leads there: what a program is started with, others on this machine can see."""
+    folder = Path(tempfile.mkdtemp(prefix="syncmem-view-"))
+    try:
+        with os.fdopen(open_new(folder / "open.html"), "w", encoding="utf-8") as file:
+            file.write(f'<!doctype html><title>syncmem</title><meta http-equiv="refresh" content="0; url={address}">\n')
+        yield (folder / "open.html").as_uri()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _also(session: Session, opened: ExitStack, path: str) -> Memory:

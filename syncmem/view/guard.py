@@ -13,7 +13,7 @@ from typing import Final
 
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.requests import cookie_parser
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 ENTRY: Final = "/enter"
@@ -22,6 +22,12 @@ _SECRET_BYTES: Final = 24
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+# A page and no redirect: a strict cookie goes only where a page of this server leads, and not where another one led.
+_WELCOME: Final = (
+    '<!doctype html><html lang="en"><head><title>syncmem</title><meta http-equiv="refresh" content="0; url=/">'
+    '<link rel="icon" href="/static/icon.svg"></head>'
+    '<body><main><p><a href="/">Go on</a></p></main></body></html>'
 )
 _HEADERS: Final = {
     "Content-Security-Policy": _POLICY,
@@ -81,7 +87,7 @@ class Guard:
         if self._token is None or not _same(token, self._token):
             return _refused(403, "this address was used already; run 'syncmem view' again for a new one")
         self._token = None
-        answer = RedirectResponse("/", 303)
+        answer = HTMLResponse(_WELCOME)
         answer.set_cookie(self._cookie, self._session, httponly=True, samesite="strict", path="/")
         return answer
 

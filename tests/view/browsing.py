@@ -81,13 +81,14 @@ def browser() -> Iterator[Any]:
 class Window:
     """One window of a browser that was let in; it notes whatever a page complains about."""
 
-    def __init__(self, running: Any, entry: str, **settings: Any) -> None:
+    def __init__(self, running: Any, entry: str, base: str | None = None, **settings: Any) -> None:
         self.complaints: list[str] = []
-        self.base = entry.partition("/enter")[0]
+        self.base = base or entry.partition("/enter")[0]
         self._context = running.new_context(viewport={"width": 1100, "height": 800}, **settings)
         self._context.set_default_timeout(SECONDS_MAX * 1000)
         self.page = self.tab()
         self.page.goto(entry)
+        self.page.wait_for_url(f"{self.base}/")
 
     def tab(self) -> Any:
         """One more page of the same browser."""

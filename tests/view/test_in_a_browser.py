@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +15,7 @@ import pytest
 
 from syncmem import Memory
 from syncmem.cli.story import CITY, CUSTOMER, play
-from tests.cli.running import Shell
+from tests.cli.running import SECONDS_MAX, Shell, environment
 from tests.view.browsing import Window, barriers, browser, needs_browser, overflow, served, tab_to, until
 from tests.view.test_pages import HOSTILE
 
@@ -199,3 +203,36 @@ def test_another_browser_is_not_let_in_by_the_same_address(running: Any, story: 
         assert page.goto(entry).status == 403 and page.goto(first.base).status == 403
         second.close()
         first.close()
+
+
+def test_a_browser_is_led_in_by_a_file_that_only_its_user_can_read(running: Any, story: Path, tmp_path: Path) -> None:
+    """Whatever opens addresses on this machine is told of a file, and never of the token."""
+    opener = tmp_path / "bin" / "xdg-open"
+    opener.parent.mkdir()
+    opener.write_text(f'#!/bin/sh\necho "$@" > "{tmp_path}/told"\n')
+    opener.chmod(0o755)
+    command = [sys.executable, "-m", "syncmem", "--db", "tablet.db", "view"]
+    variables = environment() | {"PATH": f"{opener.parent}{os.pathsep}{os.environ['PATH']}"}
+    process = subprocess.Popen(command, cwd=story, env=variables, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().split()[1]
+        told = heard(tmp_path / "told")
+        file = Path(told.removeprefix("file://"))
+        assert "token" not in told and file.stat().st_mode & 0o077 == 0 and file.parent.stat().st_mode & 0o077 == 0
+        window = Window(running, file.as_uri(), base=address.partition("/enter")[0])
+        assert "customer:17" in window.page.inner_text("main")
+        window.close()
+    finally:
+        process.terminate()
+        process.communicate(timeout=SECONDS_MAX)
+    assert process.returncode == 0 and not file.exists()
+
+
+def heard(file: Path, tries_max: int = 200) -> str:
+    """What another process has written to a file."""
+    for _ in range(tries_max):
+        if file.exists() and (text := file.read_text().strip()):
+            return text
+        time.sleep(0.05)
+    raise AssertionError(f"nothing was written to {file.name}")

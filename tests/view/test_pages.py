@@ -10,10 +10,13 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from syncmem import NONE, Answer, Environment, ManualClock, Memory
+from syncmem import NONE, UNDATED, Answer, Environment, ManualClock, Memory
 from syncmem.cli.story import CITY, CUSTOMER, TODAY, play
 from syncmem.model.instant import from_datetime
+from syncmem.view.app import PAGES, WRITES
 from tests.view.visiting import Visitor
 
 HOSTILE = (
@@ -331,6 +334,50 @@ def test_a_question_that_was_answered_meanwhile_is_not_answered_again(memory: Me
     known = memory.last_known()
     late = visitor.post("/answer", {**fields, "answer": "option-1"})
     assert late.status == 409 and "no longer open" in late.words and memory.last_known() == known
+
+
+PARAMETERS = ("entity", "predicate", "scope", "known", "step", "at", "since", "until", "skip", "meeting", "text")
+PARAMETERS += ("after", "before", "receipt", "said")
+odd = st.one_of(
+    st.text(max_size=20),
+    st.sampled_from(
+        ["ana", "home_city", "vault", "device", "0", "1", "-1", "9" * 12, "9" * 30, "٣", "\x00", "0001-01-01"]
+    ),
+    st.sampled_from(["2025-06-09T00:00:00+00:00", "9999-12-31T23:59:59+00:00", "0001-01-01T00:00:00+14:00", "nan"]),
+)
+
+
+@pytest.fixture(scope="module")
+def full() -> Iterator[Memory]:
+    """A memory with something on each page."""
+    with Memory(":memory:", zone="America/New_York", embedder=None) as memory:
+        memory.define("home_city", cardinality="single")
+        contest(memory)
+        memory.remember("ana", "home_city", "Rome", observed_at=UNDATED, source="document", trust="document")
+        memory.recall("Where does Ana live?")
+        yield memory
+
+
+@given(path=st.sampled_from(sorted(PAGES)), asked=st.dictionaries(st.sampled_from(PARAMETERS), odd, max_size=6))
+def test_whatever_an_address_says_a_page_comes_back(full: Memory, path: str, asked: dict[str, str]) -> None:
+    known = full.last_known()
+    if path in ("/slot", "/history", "/thing"):
+        asked = {"entity": "ana", "predicate": "home_city", **asked}
+    answer = Visitor.of(full).get(path, **asked)
+    assert answer.status in (200, 400, 409) and answer.text.startswith("<!doctype html>")
+    assert full.last_known() == known, "looking never writes"
+
+
+@given(
+    path=st.sampled_from(sorted(WRITES)),
+    asked=st.dictionaries(
+        st.sampled_from(["entity", "predicate", "scope", "value", "since", "say", "event", "question", "answer"]), odd
+    ),
+)
+def test_whatever_a_form_says_it_is_written_or_refused(full: Memory, path: str, asked: dict[str, str]) -> None:
+    visitor = Visitor.of(full)
+    secret = visitor.slot("ana", "home_city").fields("/say")["secret"]
+    assert visitor.post(path, {**asked, "secret": secret}).status in (303, 400, 409)
 
 
 # -- hostile text --------------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ class Visitor:
     def of(memory: Memory, also: Mapping[str, Memory] | None = None, environment: Environment | None = None) -> Visitor:
         """A visitor who was let in."""
         visitor = Visitor(guarded(memory, PORT, UTC, environment or Environment(), also))
-        assert visitor.get(visitor.app.address.removeprefix(f"http://{HOST}")).status == 303
+        assert visitor.get(visitor.app.address.removeprefix(f"http://{HOST}")).status == 200
         return visitor
 
     def get(self, path: str, **parameters: Any) -> Answer:
