@@ -2,6 +2,7 @@
 "use strict";
 
 const NEWS_EVERY_MS = 3000;
+const AT_ONCE = { animate: false }; // while it is moving, the library takes the picture's size for the one it will have
 
 function tellOfNews() {
   const made = Number(document.body.dataset.known);
@@ -46,9 +47,9 @@ function letZoom(figure) {
   const panned = Array.from(each(), (picture) =>
     Panzoom(picture, { maxScale: 12, minScale: 1, panOnlyWhenZoomed: true, contain: "outside", cursor: "auto", touchAction: "pan-y" }));
   const actions = [
-    ["+", "Zoom in", (one) => one.zoomIn()],
-    ["−", "Zoom out", (one) => one.zoomOut()],
-    ["Reset", "Reset the zoom", (one) => one.reset()],
+    ["+", "Zoom in", (one) => one.zoomIn(AT_ONCE)],
+    ["−", "Zoom out", (one) => one.zoomOut(AT_ONCE)],
+    ["Reset", "Reset the zoom", (one) => one.reset(AT_ONCE)],
   ];
   for (const [sign, name, act] of actions) {
     const button = document.createElement("button");
