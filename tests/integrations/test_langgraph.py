@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
@@ -246,6 +248,13 @@ def test_in_a_compiled_graph(store: SyncmemStore) -> None:
     assert graph.invoke({"user": "ana", "said": "hello"})["said"] == "nothing"
     assert asyncio.run(graph.ainvoke({"user": "ana", "said": "again"}))["said"] == "hello"
     assert graph.invoke({"user": "bob", "said": "hi"})["said"] == "nothing"
+
+
+def test_without_langgraph_it_says_what_to_install() -> None:
+    code = "import sys, syncmem; assert 'langgraph' not in sys.modules; sys.modules['langgraph'] = None; "
+    command = [sys.executable, "-c", code + "import syncmem.integrations.langgraph"]
+    outcome = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert outcome.returncode == 1 and "pip install 'syncmem[langgraph]'" in outcome.stderr
 
 
 # -- what only this one keeps -------------------------------------------------------------------------------
