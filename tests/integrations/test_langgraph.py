@@ -122,6 +122,22 @@ def test_wrong_namespaces_operators_and_pages_are_refused(store: SyncmemStore) -
         store.search((), limit=-1)
 
 
+def test_a_narrow_way_reads_only_what_is_on_it(store: SyncmemStore, memory: Memory) -> None:
+    store.batch([PutOp(("users", f"{n % 500}"), f"{n}", {"n": n, "even": n % 2 == 0}) for n in range(1_500)])
+    steps = 0
+
+    def counted() -> None:
+        nonlocal steps
+        steps += 1
+
+    memory._replica.db.raw.set_progress_handler(counted, 100)
+    for wanted in ({"n": {"$gte": 1_490}}, {"n": 7}, {"n": {"$lt": 5}, "even": True}, {"n": -1}):
+        store.search((), filter=wanted)
+    store.search(("users", "7"), filter={"even": False})
+    memory._replica.db.raw.set_progress_handler(None, 100)
+    assert steps * 100 < 100_000  # steps of SQLite's machine; reading all items for each of few takes millions
+
+
 def test_what_cannot_be_compared_is_neither_greater_nor_less(store: SyncmemStore) -> None:
     store.batch([PutOp(ANA, str(n), {"n": n}) for n in (1, 5, "7", "x", None)] + [PutOp(ANA, "none", {})])
     assert {item.key for item in store.search(ANA, filter={"n": {"$gt": 2}})} == {"5", "7"}
