@@ -126,7 +126,7 @@ class Lookup:
         ]
         source = f"items i INDEXED BY {'items_latest' if narrowest is None else 'items_space'}"
         if narrowest:
-            source = f"({ways[narrowest]}) w CROSS JOIN items i ON i.slot = w.slot"
+            source = f"({ways[narrowest]}) w CROSS JOIN items i INDEXED BY items_slot ON i.slot = w.slot"
         rest = f"CROSS JOIN slots s ON s.id = i.slot WHERE {' AND '.join(tests)}"
         return f"SELECT {_COLUMNS} FROM {source} {rest} ORDER BY i.valid_from DESC, i.no DESC"
 

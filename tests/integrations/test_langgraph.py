@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
@@ -118,6 +120,22 @@ def test_wrong_namespaces_operators_and_pages_are_refused(store: SyncmemStore) -
         store.search((), filter={"n": {"$in": [1]}})
     with pytest.raises(InvalidInput, match="0 or more"):
         store.search((), limit=-1)
+
+
+def test_a_narrow_way_reads_only_what_is_on_it(store: SyncmemStore, memory: Memory) -> None:
+    store.batch([PutOp(("users", f"{n % 500}"), f"{n}", {"n": n, "even": n % 2 == 0}) for n in range(1_500)])
+    steps = 0
+
+    def counted() -> None:
+        nonlocal steps
+        steps += 1
+
+    memory._replica.db.raw.set_progress_handler(counted, 100)
+    for wanted in ({"n": {"$gte": 1_490}}, {"n": 7}, {"n": {"$lt": 5}, "even": True}, {"n": -1}):
+        store.search((), filter=wanted)
+    store.search(("users", "7"), filter={"even": False})
+    memory._replica.db.raw.set_progress_handler(None, 100)
+    assert steps * 100 < 100_000  # steps of SQLite's machine; reading all items for each of few takes millions
 
 
 def test_what_cannot_be_compared_is_neither_greater_nor_less(store: SyncmemStore) -> None:
@@ -246,6 +264,13 @@ def test_in_a_compiled_graph(store: SyncmemStore) -> None:
     assert graph.invoke({"user": "ana", "said": "hello"})["said"] == "nothing"
     assert asyncio.run(graph.ainvoke({"user": "ana", "said": "again"}))["said"] == "hello"
     assert graph.invoke({"user": "bob", "said": "hi"})["said"] == "nothing"
+
+
+def test_without_langgraph_it_says_what_to_install() -> None:
+    code = "import sys, syncmem; assert 'langgraph' not in sys.modules; sys.modules['langgraph'] = None; "
+    command = [sys.executable, "-c", code + "import syncmem.integrations.langgraph"]
+    outcome = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert outcome.returncode == 1 and "pip install 'syncmem[langgraph]'" in outcome.stderr
 
 
 # -- what only this one keeps -------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from langgraph.store.memory import InMemoryStore
 
 from syncmem import Environment, ManualClock, Memory
 from syncmem.environment import seeded_randomness
-from syncmem.integrations.langgraph import SyncmemStore
+from syncmem.integrations.langgraph import PREDICATE, SyncmemStore
 from syncmem.replica import lookup
 
 ALL = 1_000
@@ -100,6 +100,31 @@ class Beside(RuleBasedStateMachine):
         times = [item.updated_at for item in whole]
         assert times == sorted(times, reverse=True)
         assert all(item.created_at <= item.updated_at for item in whole)
+
+    @rule(namespace=namespaces, key=keys)
+    def erase(self, namespace: tuple[str, ...], key: str) -> None:
+        self.memory.erase(self.store.entity(namespace, key))
+        self.oracle.delete(namespace, key)
+
+    @rule(data=st.data())
+    def take_back_a_put(self, data: st.DataObject) -> None:
+        there = self.store.search((), limit=ALL, refresh_ttl=False)
+        if there:
+            item = data.draw(st.sampled_from(there))
+            entity = self.store.entity(item.namespace, item.key)
+            latest = [each for each in self.memory.history(entity, PREDICATE) if each.verb == "remember"][-1]
+            self.memory.retract(latest.event)
+            left = self.store.get(item.namespace, item.key, refresh_ttl=False)
+            if left is None:
+                self.oracle.delete(item.namespace, item.key)
+            else:
+                self.oracle.put(item.namespace, item.key, left.value)
+            believed = self.memory.believe(entity, PREDICATE)
+            assert (believed and believed.value) == (left and left.value)
+            path = (item.namespace, item.key)
+            self.leased.discard(path)
+            if believed is not None and believed.valid_to is not None:
+                self.leased.add(path)
 
     @rule()
     def rebuild(self) -> None:
