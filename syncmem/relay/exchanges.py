@@ -18,7 +18,7 @@ from syncmem.relay.stores import Store
 from syncmem.wire.mailbox import Answer, Exchange, PutResult
 from syncmem.wire.messages import answer_bytes
 
-TOGETHER_MAX: Final = 64  # what one commit of the store takes
+TOGETHER_MAX: Final = 32  # in one commit of the store: the answers of all of them are in memory at once
 
 
 class Exchanges:

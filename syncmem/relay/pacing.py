@@ -85,10 +85,14 @@ class Paced(H11Protocol):
             self._deadline = None
 
     def _displace_the_most_silent(self) -> None:
+        """Another one for each newcomer, also where several come before those that give way are gone."""
         waiting = {
             other: other._deadline.when()
             for other in self.connections
-            if isinstance(other, Paced) and other is not self and other._deadline is not None
+            if isinstance(other, Paced)
+            and other is not self
+            and other._deadline is not None
+            and not other.transport.is_closing()
         }
         if waiting:
             min(waiting, key=waiting.__getitem__).transport.abort()

@@ -102,6 +102,7 @@ class Session:
         self._write_key = write_key
         self._listing = Listing()
         self._knew = incoming.knowledge()  # when the mailbox was last read to its end
+        self._stuck = False  # a full mailbox takes not even what makes room
         self.outcomes = Outcomes()
 
     def steps(self) -> Steps:
@@ -163,14 +164,14 @@ class Session:
         """Whether blobs are gone since the mailbox was full: then it is asked again to take what it did not."""
         if not self._dropper.count:
             return False
-        self._dropper.count, self.outcomes.full = 0, None
+        self._dropper.count, self.outcomes.full, self._stuck = 0, None, False
         with self._writing():
             self._ledger.unblock(self._known.no)
         return True
 
     def _compose(self, *, everything: bool) -> None:
         """Write down what is to be sent. A mailbox never seen is read first."""
-        if self._known.epoch is not None:
+        if self._known.epoch is not None and not self._stuck:
             wants = self._in.wants() if everything else []
             self._out.compose(self._known, wants, everything=everything, full=self.outcomes.full is not None)
 
@@ -226,6 +227,7 @@ class Session:
                 self.outcomes.full = result.reason
                 if anew and not _makes_room(waiting):
                     continue  # it is offered again without the others
+                self._stuck |= anew
             self.outcomes.refused.append(f"{name}: {result.reason}")
             if result.outcome == Outcome.CONFLICT:
                 self.outcomes.forked = True
