@@ -135,7 +135,8 @@ class Moves:
         for stands, first in self._db.execute(sql, (old, seq, no << LOG_SHIFT, no << LOG_SHIFT | SEQ_MASK)).fetchall():
             moved = self._announced.get(stands) or readable(self._logs.event(stands))
             if isinstance(moved, Moved) and moved.hashes[seq - first] == self._logs.header_hash(position):
-                return int(stands) + 1 + seq - first
+                copy: int = stands + 1 + seq - first
+                return copy
         return None
 
     def begin_to_act(self) -> list[Path]:
