@@ -1,6 +1,6 @@
 """Opening: ``Memory(path)`` and a first ``believe()`` in a fresh process, at 1,000 to 1,000,000 claims.
 
-The import of the package is not part of it (see ``starting``).  What is imported only when a file is opened counts as opening; the
+The import of the package is not part of it (see ``starting``); what is imported only when a file is opened is.  The
 rows "again" open the file a second time in the same process, where nothing is left to import.
 The baseline opens the same file with the bare driver and selects the current row.  Files are warm.
 
