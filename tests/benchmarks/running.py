@@ -12,6 +12,7 @@ from tests.benchmarks import (
     archives,
     at_rest,
     care,
+    daily,
     hostile,
     hot_slot,
     idling,
@@ -39,6 +40,7 @@ from tests.benchmarks.table import append_line, load, machine, table
 from tests.benchmarks.workshop import Workshop, workshop
 
 BENCHMARKS: dict[str, ModuleType] = {
+    "daily": daily,
     "writes": writes,
     "affirming": affirming,
     "merging": merging,
