@@ -17,10 +17,8 @@ from typing import Any
 
 
 def opening(path: str, entity: str, predicate: str) -> dict[str, Any]:
-    begin = time.perf_counter()
     from syncmem import Memory
 
-    imported = time.perf_counter() - begin
     modules = len(sys.modules)
 
     def read() -> None:
@@ -29,7 +27,7 @@ def opening(path: str, entity: str, predicate: str) -> dict[str, Any]:
 
     first = _seconds(read)
     late = len(sys.modules) - modules
-    return {"imported": imported, "first": first, "again": _seconds(read), "late_imports": late}
+    return {"first": first, "again": _seconds(read), "late_imports": late}
 
 
 def opening_bare(path: str, entity: str, predicate: str) -> dict[str, Any]:

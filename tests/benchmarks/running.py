@@ -12,6 +12,7 @@ from tests.benchmarks import (
     archives,
     at_rest,
     care,
+    daily,
     hostile,
     hot_slot,
     idling,
@@ -27,6 +28,7 @@ from tests.benchmarks import (
     relay_load,
     sealing,
     sizes,
+    starting,
     stores,
     syncing,
     viewing,
@@ -38,6 +40,7 @@ from tests.benchmarks.table import append_line, load, machine, table
 from tests.benchmarks.workshop import Workshop, workshop
 
 BENCHMARKS: dict[str, ModuleType] = {
+    "daily": daily,
     "writes": writes,
     "affirming": affirming,
     "merging": merging,
@@ -49,6 +52,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "judging": judging,
     "langgraph": langgraph,
     "sizes": sizes,
+    "starting": starting,
     "opening": opening,
     "memory": memory_use,
     "archives": archives,

@@ -19,6 +19,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from tests.benchmarks.measuring import Round, timed
+
 CACHE = "SYNCMEM_BENCH_CACHE"
 ROOT = Path(__file__).parents[2]
 CHILD_SECONDS_MAX = 1_800
@@ -71,10 +73,27 @@ class Workshop:
         report: dict[str, Any] = json.loads(outcome.stdout)
         return report
 
+    def started(self, *command: str) -> Round:
+        """A fresh process from its start to its end: wall seconds, and CPU seconds where the system tells."""
+        options: dict[str, Any] = {"cwd": ROOT, "env": self._environment(), "stdout": subprocess.DEVNULL}
+        before = _cpu_of_children()
+        found = timed([lambda: subprocess.run(command, check=True, **options)])
+        return Round(found.walls, _cpu_of_children() - before)
+
     def _environment(self) -> dict[str, str]:
         """A child finds what was compiled before it, as an installed package does, whatever this process may write."""
         kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         return {**kept, "PYTHONPYCACHEPREFIX": str(self.folder / "bytecode")}
+
+
+def _cpu_of_children() -> float:
+    """CPU seconds of all processes that were started and have ended."""
+    if sys.platform == "win32":
+        return 0.0
+    import resource
+
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 @contextmanager
