@@ -54,7 +54,9 @@ def _verbs(memory: Memory) -> dict[str, Verb]:
 
 async def _told(path: Path, sizes: Sizes) -> dict[str, list[float]]:
     """The seconds of each call of each tool."""
-    async with Client(streams(path)) as client:
+    server = streams(path)
+    server.env = {**(server.env or {}), "SYNCMEM_EMBEDDER": "none"}
+    async with Client(server) as client:
         tools: dict[str, Callable[[int], Awaitable[Any]]] = {
             "status": lambda n: call(client, "status"),
             "believe": lambda n: call(client, "believe", entity=f"person {n}", predicate="city"),
