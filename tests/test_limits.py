@@ -105,6 +105,8 @@ REFUSED: dict[str, Write] = {
         "p", cardinality="single", description="\ud800"
     ),
     "a predicate that is sensitive in words": lambda m: m.define("p", cardinality="single", sensitive="yes"),  # type: ignore[arg-type]
+    "names after half a surrogate pair": lambda m: m.names(after="\ud800"),
+    "the read log before a number over 64 bits": lambda m: m.read_log(before=2**64),
     "what is contested in half a surrogate pair": lambda m: m.contested(scope="\ud800"),
     "a reason over 8 KiB": remembering(reason="x" * 9_000),
     "more events than one retraction can name": lambda m: m.retract(*[m.history("ana", "home_city")[-1].event] * 2_500),
@@ -411,6 +413,36 @@ def test_a_truncated_file_is_damaged_and_never_an_empty_memory(tmp_path: Path) -
         memory.beliefs("person 150")
         memory.remember("person 150", "language", "French")
     assert isinstance(refused.value, SyncmemError)
+
+
+def test_a_page_that_is_damaged_is_told_in_words_wherever_it_is_met(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with Memory(path) as memory:
+        memory.remember("ana", "language", "English")
+    whole = path.read_bytes()
+    refused = 0
+    for page in range(1, len(whole) // 4096):
+        path.write_bytes(whole[: 4096 * page] + b"\xff" * 4096 + whole[4096 * (page + 1) :])
+        try:
+            with Memory(path) as memory:
+                memory.beliefs("ana")
+                memory.remember("ana", "language", "French")
+        except SyncmemError as error:
+            assert ";" in str(error)
+            refused += 1
+    assert refused > 5
+
+
+def test_a_memory_behind_a_link_is_the_same_device(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "link.db").symlink_to(tmp_path / "disk" / "real.db")
+    devices = set()
+    for path in (tmp_path / "disk" / "real.db", tmp_path / "link.db") * 2:
+        with Memory(path) as memory:
+            memory.remember("ana", "language", "English")
+            devices.add(memory.device)
+    assert len(devices) == 1
+    assert [path.name for path in tmp_path.iterdir() if path.name != "disk"] == ["link.db"]
 
 
 def test_a_file_replaced_while_it_is_open_is_not_written(tmp_path: Path) -> None:
