@@ -186,9 +186,7 @@ class Asking(Opened):
                     return [self._telling.entry(position, slot) for position in found]
             return []
 
-    def _told_where(
-        self, entity: str, predicate: str, scope: str, wanted: Callable[[int], bool]
-    ) -> list[HistoryEntry]:
+    def _told_where(self, entity: str, predicate: str, scope: str, wanted: Callable[[int], bool]) -> list[HistoryEntry]:
         """Of the history of a slot the events at the positions that are wanted; the others cost little."""
         with self._looking():
             view = self._view(scope, None, None, None, None)
@@ -258,9 +256,10 @@ class Asking(Opened):
         with self._looking():
             n = None if known_at is None else self._transaction(known_at, zone)
             instant = None if valid_at is None else self._moment(valid_at, zone)
+            where = None if scope is None else statements.name("scope", scope)
             return [
                 self._telling.belief(slot, rectangle)
-                for slot, rectangle in self._reading.contested(scope, n)
+                for slot, rectangle in self._reading.contested(where, n)
                 if instant is None or rectangle.valid_from <= instant < rectangle.valid_to
             ]
 

@@ -60,9 +60,14 @@ class Opened:
             raise InvalidInput("the path of a replica is text without NUL; pass a file name or ':memory:'")
         if not allow_cloud_folder and self._path != MEMORY:
             _refuse_cloud_folder(self._path)
+        if os.path.islink(self._path):  # SQLite, too, keeps what lies beside a file beside the one that a link leads to
+            self._path = os.path.realpath(self._path)
         self._environment = environment or Environment()
         options: Any = {"key": file_key(key), "keyring": keyring, "wait_seconds": wait_seconds}
-        self._replica = Replica(self._path, self._environment, public_key, **options)
+        try:
+            self._replica = Replica(self._path, self._environment, public_key, **options)
+        except driver.dbapi.Error as error:  # met while rows were fetched
+            raise translated(error) from error
         self._reading = Reading(self._replica)
         self._telling = Telling(self._replica)
 

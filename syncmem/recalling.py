@@ -321,7 +321,7 @@ class Recalling(Asking, Observing):
             entity=None if name is None else self._replica.aliases.standing(where, name, n),
             predicates=None if named is None else frozenset(m for p in named for m in (p, *self._meant(where, p))),
             trust_min=0 if min_trust is None else statements.trust_of(min_trust),
-            history=history,
+            history=bool(history),
         )
 
     def _question(self, text: str, axes: Axes) -> Question:

@@ -18,7 +18,7 @@ from syncmem.model import instant
 from syncmem.model.event import TRUST_MAX, Form, Ref, Statement, Then
 from syncmem.model.evidence import CORROBORATED_BY, DERIVED_FROM
 from syncmem.model.imported import IMPORTED
-from syncmem.model.instant import Moment, parse, parse_duration
+from syncmem.model.instant import FOREVER, LATEST, Moment, parse, parse_duration
 from syncmem.model.predicate import Predicate
 from syncmem.model.subjects import MENTIONS
 from syncmem.model.text import normalized
@@ -297,18 +297,19 @@ def _start(bounds: Bounds, zone: str | tzinfo | None) -> tuple[int | None, int |
         return None, None
     moment = parse(when, zone=zone)
     bounds.precision.update(_precision("start", moment))
-    return moment.earliest, moment.latest - 1 if moment.latest > moment.earliest else None
+    return moment.earliest, min(moment.latest - 1, LATEST) if moment.latest > moment.earliest else None
 
 
 def _stop(bounds: Bounds, zone: str | tzinfo | None) -> int | None:
-    """The first instant at which the claim no longer holds."""
+    """The first instant at which the claim no longer holds; None where it is not bounded, or until the end of 9999."""
     if bounds.until is not None and bounds.valid_to is not None:
         raise InvalidInput("until= is inclusive, valid_to= exclusive; pass one of them")
     stops = []
     if bounds.until is not None:
         moment = parse(bounds.until, zone=zone)
-        bounds.precision.update(_precision("stop", moment))
-        stops.append(moment.latest)
+        if moment.latest < FOREVER:
+            bounds.precision.update(_precision("stop", moment))
+            stops.append(moment.latest)
     stops += [parse(when, zone=zone).earliest for when in (bounds.valid_to, bounds.expires_at) if when is not None]
     return min(stops, default=None)
 
@@ -317,7 +318,7 @@ def _then(bounds: Bounds, definition: Predicate, stop: int | None, seen: int) ->
     if bounds.then not in (None, "resume", "vacate"):
         raise InvalidInput(f"then cannot be {bounds.then!r}; use 'resume' (the older value returns) or 'vacate'")
     if stop is None:
-        if bounds.then is not None:
+        if bounds.then is not None and bounds.until is None:
             raise InvalidInput("then= says what follows the end; pass until= or expires_at= with it")
         return Then.OPEN
     chosen = bounds.then or ("resume" if bounds.expires_at is not None else definition.then)

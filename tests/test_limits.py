@@ -31,6 +31,7 @@ from syncmem import (
 )
 from syncmem.codec import pack
 from syncmem.model.event import ClockNote, Define, Frontier, Kind, Ref, Retract, Statement, Undo
+from syncmem.model.instant import LATEST
 from syncmem.replica.bundle import MAGIC
 from syncmem.replica.driver import dbapi
 from tests.world import ENTITY, ORIGIN, PREDICATE, Writer, sorted_keys
@@ -103,6 +104,10 @@ REFUSED: dict[str, Write] = {
     "a predicate's description with half a surrogate pair": lambda m: m.define(
         "p", cardinality="single", description="\ud800"
     ),
+    "a predicate that is sensitive in words": lambda m: m.define("p", cardinality="single", sensitive="yes"),  # type: ignore[arg-type]
+    "names after half a surrogate pair": lambda m: m.names(after="\ud800"),
+    "the read log before a number over 64 bits": lambda m: m.read_log(before=2**64),
+    "what is contested in half a surrogate pair": lambda m: m.contested(scope="\ud800"),
     "a reason over 8 KiB": remembering(reason="x" * 9_000),
     "more events than one retraction can name": lambda m: m.retract(*[m.history("ana", "home_city")[-1].event] * 2_500),
     "an offset that is no duration": lambda m: m.correct_clock(m.history("ana", "home_city")[-1].event, 5),  # type: ignore[arg-type]
@@ -141,7 +146,6 @@ ODD: dict[str, Write] = {  # refused or not, but never an error of another kind
     "a backup into nowhere": lambda m: m.backup(Path(__file__) / "nowhere"),
     "a merge with a path": lambda m: m.merge("a.db"),  # type: ignore[arg-type]
     "why of nothing": lambda m: m.why(None),  # type: ignore[arg-type]
-    "a predicate that is sensitive in words": lambda m: m.define("p", cardinality="single", sensitive="yes"),  # type: ignore[arg-type]
 }
 
 
@@ -175,6 +179,28 @@ def test_odd_input_never_raises_an_error_of_another_kind(memory: Memory, case: s
     except SyncmemError as error:
         assert ";" in str(error)
         assert state(memory) == before
+
+
+def test_an_event_that_no_device_could_read_is_never_written(memory: Memory) -> None:
+    before = state(memory)
+    beyond = Statement("ana", "home_city", "x", 0, None, LATEST + 1, None, None, 0, 90, None, None, None, None, None)
+    with pytest.raises(InvalidInput, match="no device could read this event"), memory.transaction():
+        memory._replica.append("vault", [(Kind.CLAIM, beyond)])
+    assert state(memory) == before
+
+
+@pytest.mark.parametrize("last", ["9999-12-31", "9999", "9999-12-31T23:59Z", date.max])
+def test_a_date_that_ends_with_the_year_9999_reaches_every_device(memory: Memory, last: str | date) -> None:
+    memory.define("employer", cardinality="single")
+    memory.remember("ana", "home_city", "Porto", changed_on=last, zone="UTC")
+    memory.remember("ana", "employer", "Acme", since="2021", until=last, then="vacate", zone="UTC")
+    with Memory(":memory:") as other:
+        other.merge(memory)
+        assert other.belief_digest() == memory.belief_digest()
+        assert [belief.value for belief in other.timeline("ana", "home_city")] == ["Lisbon", "Porto"]
+        (belief,) = other.timeline("ana", "employer")
+        assert (belief.value, belief.valid_to) == ("Acme", None), "it has no end"
+        assert other.history("ana", "employer")[-1].value == "Acme"
 
 
 def test_a_step_that_fails_in_a_transaction_fails_alone(memory: Memory) -> None:
@@ -387,6 +413,36 @@ def test_a_truncated_file_is_damaged_and_never_an_empty_memory(tmp_path: Path) -
         memory.beliefs("person 150")
         memory.remember("person 150", "language", "French")
     assert isinstance(refused.value, SyncmemError)
+
+
+def test_a_page_that_is_damaged_is_told_in_words_wherever_it_is_met(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with Memory(path) as memory:
+        memory.remember("ana", "language", "English")
+    whole = path.read_bytes()
+    refused = 0
+    for page in range(1, len(whole) // 4096):
+        path.write_bytes(whole[: 4096 * page] + b"\xff" * 4096 + whole[4096 * (page + 1) :])
+        try:
+            with Memory(path) as memory:
+                memory.beliefs("ana")
+                memory.remember("ana", "language", "French")
+        except SyncmemError as error:
+            assert ";" in str(error)
+            refused += 1
+    assert refused > 5
+
+
+def test_a_memory_behind_a_link_is_the_same_device(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "link.db").symlink_to(tmp_path / "disk" / "real.db")
+    devices = set()
+    for path in (tmp_path / "disk" / "real.db", tmp_path / "link.db") * 2:
+        with Memory(path) as memory:
+            memory.remember("ana", "language", "English")
+            devices.add(memory.device)
+    assert len(devices) == 1
+    assert [path.name for path in tmp_path.iterdir() if path.name != "disk"] == ["link.db"]
 
 
 def test_a_file_replaced_while_it_is_open_is_not_written(tmp_path: Path) -> None:

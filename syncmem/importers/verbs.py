@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from syncmem import statements
 from syncmem.ending_as_well import as_one
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from syncmem.judging.extracting import Extractor
 
 AnyPath = str | os.PathLike[str]
+MAPPING_EXAMPLE: Final = """a TOML file such as:
+[[claim]]
+entity = "{name}"
+predicate = "employer"
+value = "{company}"
+since = "{from}\""""
 MappingFile = Mapping[str, Any] | str | os.PathLike[str] | None
 
 
@@ -152,7 +158,7 @@ def _archive(path: AnyPath, reader: Importer, user: str, zone: str | tzinfo | No
     if zone is not None:
         find_zone(zone)
     if mapping is None and reader.wants_mapping:
-        raise InvalidInput(f"what the columns of {reader.kind} mean is not known; pass mapping= (a TOML file)")
+        raise InvalidInput(f"what the columns of {reader.kind} mean is not known; pass mapping=, {MAPPING_EXAMPLE}")
     named = {} if mapping is None else mapping if isinstance(mapping, Mapping) else _read_mapping(mapping)
     return Archive(found, statements.name("user", user), zone, named)
 

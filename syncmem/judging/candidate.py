@@ -106,7 +106,7 @@ class Candidate:
             raise InvalidInput("a document's statement needs the document's date; give observed_at (or 'undated')")
 
     def check(self, zone: Any) -> None:
-        """Refuse values and dates that no event could hold.
+        """Refuse values and dates that no event could hold, and whatever could not be read again when it is judged.
 
         Raises:
             InvalidInput: with the reason; a date without a zone is one.
@@ -118,6 +118,7 @@ class Candidate:
         for date in dates:
             if date is not None:
                 parse(date, zone=self.zone or zone)
+        from_json(to_json(self))
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON types, without what was not said; NONE as None."""

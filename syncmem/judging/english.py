@@ -3,7 +3,8 @@
 It is for examples, for tests and for where no model is at hand; it knows a few dozen phrases and passes over the
 rest.  Rules: one sentence at a time; a question says nothing; "if", "maybe" and their like make a sentence
 hypothetical, "she said that" makes it quoted; a date is kept as precisely as it was said, and what has a date that
-is none says nothing; a month without its year is read only where it is known when it was said.
+is none, or a time that is not understood ("until Friday"), says nothing; a month without its year is read only where
+it is known when it was said.
 
 >>> [c.value for c in english(Utterance("I speak English, German and Greek.", "ana"))]
 ['English', 'German', 'Greek']
@@ -39,6 +40,12 @@ _IN: Final = rf"(?: (?:in|on|since|as of|from) (?P<since>{_DATE}))?"
 _SPAN: Final = rf" from (?P<since>{_DATE}) (?:to|until|till) (?P<until>{_DATE})"
 _UNTIL: Final = rf" (?:until|till) (?P<until>{_DATE})"
 _X: Final = r"(?P<value>[^,;]+?)"
+_TIMES: Final = re.compile(  # at the end of a value: a time that the phrase could not read
+    rf" (?:(?:until|till|since|as of) .+|(?:last|next|this) (?:{_MONTH}|\w+day|week(?:end)?|month|year|spring|summer"
+    r"|autumn|fall|winter)|(?:\w+ )?\w+ ago|for (?:now|(?:an?|the|one|two|three|\d+) .+)|yesterday|today|tonight"
+    r"|tomorrow|right now|at the moment|these days|currently|temporarily)\Z",
+    re.IGNORECASE,
+)
 _AGAIN: Final = r"(?: any ?more| any longer)?"
 _LIVE: Final = r"(?:live|am living|'m living|reside)"
 _WORK: Final = r"(?:work|am working|'m working)"
@@ -139,7 +146,8 @@ def _clause(clause: str, heard: str | None) -> Iterator[dict[str, Any]]:
             given["instead_of"] = said["old"].strip()
         values: list[Any] = [said["value"].strip()] if said.get("value") else [NONE]
         values = _LIST.split(said["values"].strip()) if said.get("values") else values
-        if None not in dates.values():
+        timed = said.get("value") and _TIMES.search(said["value"])
+        if None not in dates.values() and not timed:
             yield from ({**given, "value": value} for value in values)
         return
 

@@ -88,7 +88,7 @@ def extraction(given: Extractor | str, version: object, name: str | None, matche
     for what, given in (("name", called), ("version", str(version))):
         if not _NAME.fullmatch(given):
             raise InvalidInput(
-                f"the {what} {given!r} of an extractor is letters, digits, '.', '_', '+', '-'; shorten it"
+                f"the {what} {given!r} of an extractor is letters, digits, '.', '_', '+', '-'; pass {what}= of such"
             )
     return Extraction(run, called, str(version), matcher)
 

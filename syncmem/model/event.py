@@ -34,7 +34,6 @@ from syncmem.model.value import decode as value_of_bytes
 
 ID_BYTES: Final = 16
 SALT_BYTES: Final = 32  # of the names in an erasure
-
 LOG_PREFIX_BYTES: Final = 6  # of a log id, in the public names of events
 CHAIN_START: Final = bytes(32)
 TRUST_MAX: Final = 100
@@ -230,6 +229,16 @@ def encode(payload: Payload) -> bytes:
     return data
 
 
+def worded(kind: Kind, hlc: int, payload: Payload) -> Event:
+    """An event as it is written; InvalidInput where it is too long, or where no device could read it."""
+    data = encode(payload)
+    try:
+        decode(kind, data)
+    except NotCanonical as error:
+        raise InvalidInput(f"no device could read this event ({error}); pass other dates and values") from error
+    return Event(int(kind), hlc, data)
+
+
 def _plain(item: Any) -> Any:
     """A field as msgpack writes it."""
     if isinstance(item, IntEnum):
@@ -252,8 +261,7 @@ def decode(kind: int, payload: bytes) -> Payload | None:
     if len(payload) > EVENT_BYTES_MAX:
         raise NotCanonical(f"a payload of {len(payload)} bytes is too long; ask the sender to check it")
     fields = unpack_outer(payload)
-    types = tuple(map(type, fields)) if type(fields) is list else ()
-    if types not in check.accepted:
+    if (types := tuple(map(type, fields)) if type(fields) is list else ()) not in check.accepted:
         _check_types(kind, fields, types, check)
     if len(fields) > check.fields:
         del fields[check.fields :]

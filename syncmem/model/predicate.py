@@ -98,6 +98,8 @@ def checked(settings: Mapping[str, Any]) -> dict[str, Any]:
             raise InvalidInput(f"{name} is a positive duration; pass a timedelta or text such as '30d'")
     if ("stale_after" in result) != ("stale_trust" in result):
         raise InvalidInput("stale_after and stale_trust belong together; pass both or neither")
+    if type(result.get("sensitive", False)) is not bool:
+        raise InvalidInput("sensitive is True or False; pass one of them")
     if "corroborated_by" in result and _count(result["corroborated_by"]) is None:
         raise InvalidInput(f"corroborated_by is a number of sources, 2 to {SOURCES_MAX}; pass one, or leave it out")
     if "aliases" in result:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from syncmem.environment import Environment
-from syncmem.errors import Busy, Closed, Damaged, DiskFull, FileError, NotAReplica, ReadOnlyFile
+from syncmem.errors import Busy, Closed, Damaged, DiskFull, FileError, InvalidInput, NotAReplica, ReadOnlyFile
 from syncmem.replica import driver
 from syncmem.replica.cipher import FileKey
 
@@ -87,6 +87,8 @@ class Database:
             return self._connection.execute(sql, parameters)
         except driver.dbapi.Error as error:
             raise self._refusal(error) from error
+        except (UnicodeEncodeError, OverflowError) as error:  # what no file can hold, none needs to be asked for
+            raise InvalidInput(f"{error}; pass text without half surrogate pairs, and numbers of 64 bits") from error
 
     def executemany(self, sql: str, rows: Iterable[tuple[Any, ...]]) -> None:
         try:
@@ -113,6 +115,9 @@ class Database:
         try:
             yield
             self._patiently(lambda: self._connection.execute("COMMIT"))
+        except driver.dbapi.Error as error:  # met while rows were fetched
+            self._roll_back()
+            raise self._refusal(error) from error
         except BaseException:
             self._roll_back()
             raise

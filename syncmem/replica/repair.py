@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 
 from syncmem.errors import BrokenChain, Forked
-from syncmem.model.event import Erased, Event, Frontier, Kind, Payload, Ref, chained, encode, head_words
+from syncmem.model.event import Erased, Event, Frontier, Kind, Payload, Ref, chained, head_words, worded
 from syncmem.model.frame import Frame, Stored
 from syncmem.model.moved import MOVED_MAX, Moved
 from syncmem.model.salt import BLOCK_EVENTS
@@ -150,7 +150,7 @@ class Repair:
         return Moved(log.key.incarnation, first, before, signature, hashes, None)
 
     def _say(self, log: Log, kind: Kind, payload: Payload, n: int) -> None:
-        event = Event(int(kind), self._author.tick(), encode(payload))
+        event = worded(kind, self._author.tick(), payload)
         self._observe(self._write(log, [event], n), event)
 
     def _copy(self, log: Log, events: Sequence[Stored], hashes: Sequence[bytes], n: int) -> None:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from syncmem.codec import pack_flat
 from syncmem.environment import Environment
 from syncmem.errors import BrokenChain, Closed, Forked, InvalidInput, PeerError
-from syncmem.model.event import SALT_BYTES, Erase, Event, Frontier, Kind, LogKey, Payload, encode
+from syncmem.model.event import SALT_BYTES, Erase, Event, Frontier, Kind, LogKey, Payload, worded
 from syncmem.model.frame import DEVICE_SCOPE, Frame, Stored
 from syncmem.model.plain import TIE_WINDOW
 from syncmem.model.record import LOG_SHIFT
@@ -177,7 +177,7 @@ class Replica:
         opening = opening_note(self.logs, log, n)
         events: list[Event] = []
         for kind, payload in [*opening, *items]:
-            events.append(Event(int(kind), self.author.tick(events[-1].hlc if events else -1), encode(payload)))
+            events.append(worded(kind, self.author.tick(events[-1].hlc if events else -1), payload))
         first = self._append(log, events, n)
         said = [payload for _, payload in [*opening, *items]]
         arrivals = [Arrival(first + offset, *pair) for offset, pair in enumerate(zip(events, said, strict=True))]
@@ -266,7 +266,7 @@ class Replica:
         for scope, changed in news(self.logs, arrivals).items():
             own = self.author.own_log(scope)
             entries = changed if own.seq else held_in(self.logs, scope)
-            event = Event(int(Kind.FRONTIER), self.author.tick(), encode(Frontier(n, FOLD_VERSION, entries, None)))
+            event = worded(Kind.FRONTIER, self.author.tick(), Frontier(n, FOLD_VERSION, entries, None))
             notes.append(Arrival(self._append(own, [event], n), event))
         return notes
 

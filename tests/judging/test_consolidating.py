@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -34,6 +35,17 @@ def test_nothing_is_judged_before_it_is_consolidated_and_all_of_it_then() -> Non
     desk.clock.time += SECOND
     assert [judged.outcome for judged in desk.memory.consolidate()] == ["ADD", "UPDATE"]
     assert desk.values("home_city") == ["Rome"] and desk.memory.consolidate() == ()
+
+
+@pytest.mark.parametrize(
+    "odd", [{"confidence": 5}, {"confidence": "high"}, {"quote": 7}, {"batch": ["b"]}, {"quote": "\ud800"}], ids=str
+)
+def test_what_could_not_be_judged_is_refused_when_it_is_submitted_and_holds_up_nothing(odd: dict[str, Any]) -> None:
+    desk = Desk()
+    with pytest.raises(InvalidInput, match=";"):
+        desk.memory.submit([Candidate("ana", "diet", "vegan"), Candidate("ana", "home_city", "Bonn", **odd)])
+    assert desk.memory.submit(Candidate("ana", "home_city", "Rome", source=USER)).waiting == 1
+    assert [judged.outcome for judged in desk.memory.consolidate()] == ["ADD"]
 
 
 def test_the_doctor_tells_how_much_waits_and_that_nobody_judges_it() -> None:
