@@ -11,7 +11,17 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from syncmem.environment import Environment
-from syncmem.errors import Busy, Closed, Damaged, DiskFull, FileError, InvalidInput, NotAReplica, ReadOnlyFile
+from syncmem.errors import (
+    Busy,
+    Closed,
+    Damaged,
+    DiskFull,
+    FileError,
+    InvalidInput,
+    NotAReplica,
+    ReadOnlyFile,
+    SyncmemError,
+)
 from syncmem.replica import driver
 from syncmem.replica.cipher import FileKey
 
@@ -114,6 +124,7 @@ class Database:
         self.in_transaction = True
         try:
             yield
+            self.check_whole()
             self._patiently(lambda: self._connection.execute("COMMIT"))
         except driver.dbapi.Error as error:  # met while rows were fetched
             self._roll_back()
@@ -134,6 +145,9 @@ class Database:
         try:
             yield
             self.execute("COMMIT")  # nothing was written but perhaps temporary tables
+        except driver.dbapi.Error as error:
+            self._roll_back()
+            raise self._refusal(error) from error
         except BaseException:
             self._roll_back()
             raise
@@ -152,6 +166,49 @@ class Database:
         self.check_usable()
         held_up = self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         return not held_up
+
+    def check_whole(self) -> None:
+        """After some failures SQLite ends a transaction by itself; what would follow must not stand alone.
+
+        Raises:
+            FileError: it has done so.
+        """
+        if self.is_rolled_back:
+            raise FileError(
+                "the transaction ended when a write in it failed, and nothing of it was written; see to what that "
+                "error said, then begin the transaction again"
+            )
+
+    @property
+    def is_rolled_back(self) -> bool:
+        """Whether SQLite has ended the transaction that is under way here."""
+        return self.in_transaction and not self._connection.in_transaction
+
+    @contextmanager
+    def taken_up(self) -> Iterator[None]:
+        """The first readings of a file; where they fail, it is closed, and the error says what is wrong with it."""
+        try:
+            yield
+        except Exception as error:
+            why = self._explained(error)
+            self.close()
+            if why is error:
+                raise
+            raise why from error
+        except BaseException:
+            self.close()
+            raise
+
+    def _explained(self, error: Exception) -> Exception:
+        """A driver's error in our words; damage, where rows misled us."""
+        known = translated(error)
+        if known is not error or isinstance(error, SyncmemError):
+            return known
+        try:
+            damage = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        except driver.dbapi.Error as worse:
+            return translated(worse)
+        return error if damage == "ok" else translated(driver.dbapi.DatabaseError(damage))
 
     def check_usable(self) -> None:
         if self._closed:

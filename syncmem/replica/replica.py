@@ -74,7 +74,7 @@ class Replica:
     ) -> None:
         self.environment = environment
         self.db = Database(path, environment, key=key, wait_seconds=wait_seconds, admit=schema.admit)
-        try:
+        with self.db.taken_up():
             if schema.version(self.db.raw) != schema.SCHEMA_VERSION:
                 with self.db.transaction():
                     schema.migrate(self.db.raw)
@@ -99,9 +99,6 @@ class Replica:
             self._forget()
             self._file = environment.disk.identity(path)
             self.scrubber.scrub()
-        except BaseException:
-            self.db.close()
-            raise
 
     def close(self) -> None:
         self.db.close()
@@ -127,12 +124,14 @@ class Replica:
 
     @contextmanager
     def _step(self) -> Iterator[None]:
+        self.db.check_whole()
         self.db.execute("SAVEPOINT step")
         try:
             yield
         except BaseException:
-            self.db.execute("ROLLBACK TO step")
-            self.db.execute("RELEASE step")
+            if not self.db.is_rolled_back:
+                self.db.execute("ROLLBACK TO step")
+                self.db.execute("RELEASE step")
             self._forget()
             raise
         self.db.execute("RELEASE step")
