@@ -13,6 +13,7 @@ from tests.benchmarks import (
     at_rest,
     care,
     daily,
+    growth,
     hostile,
     hot_slot,
     idling,
@@ -42,6 +43,7 @@ from tests.benchmarks.workshop import Workshop, workshop
 
 BENCHMARKS: dict[str, ModuleType] = {
     "daily": daily,
+    "growth": growth,
     "writes": writes,
     "affirming": affirming,
     "merging": merging,

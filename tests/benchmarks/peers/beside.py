@@ -53,7 +53,7 @@ def run(workshop: Workshop) -> list[Row]:
     environments = Environments(workshop.cache / "peers")
     with workshop.scratch() as folder:
         bench = Bench(folder, environments, sizes)
-        rows = [row for peer in PEERS if peer.work == MERGE for row in _merging(bench, peer)]
+        rows = [row for peer in PEERS if peer.work == MERGE for row in merging(bench, peer)]
         rows += [row for peer in PEERS if peer.work == REMEMBER for row in _remembering(bench, peer)]
         return rows + _limits(bench)
 
@@ -143,7 +143,7 @@ _FIGURES: tuple[tuple[str, str, Figure, Figure], ...] = (
 )
 
 
-def _merging(bench: Bench, peer: Peer) -> list[Row]:
+def merging(bench: Bench, peer: Peer) -> list[Row]:
     rows: list[Row] = []
     for mode, path in ((KEPT, bench.kept), (LAST, bench.slots)):
         what = f"{mode}, beside {peer.name}"
