@@ -1,11 +1,11 @@
-"""``python -m tests.benchmarks [--scale small|quick|full] [--only NAME...] [--json FILE]``"""
+"""``python -m tests.benchmarks [--scale small|quick|full] [--only NAME...] [--peers] [--json FILE]``"""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from tests.benchmarks.running import BENCHMARKS, SCALES, run, title
+from tests.benchmarks.running import BENCHMARKS, ON_DEMAND, SCALES, run, title
 
 
 def main() -> None:
@@ -18,9 +18,13 @@ def main() -> None:
     )
     parser.add_argument("--scale", choices=SCALES, default="small", help="small: no figures to quote; quick: minutes")
     parser.add_argument("--only", nargs="+", choices=list(BENCHMARKS), metavar="NAME", help="these benchmarks only")
+    parser.add_argument(
+        "--peers", action="store_true", help="what else there is, installed on demand; with --only: besides"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="append one JSON object a row")
     arguments = parser.parse_args()
-    print(run(arguments.only or list(BENCHMARKS), arguments.scale, arguments.json))
+    names = arguments.only or ([] if arguments.peers else list(BENCHMARKS))
+    print(run([*names, *(ON_DEMAND if arguments.peers else ())], arguments.scale, arguments.json))
 
 
 if __name__ == "__main__":

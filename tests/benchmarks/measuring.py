@@ -89,7 +89,8 @@ def at_most(limit: float) -> Reach:
 
 @dataclass
 class Row:
-    """One line of the table; ``ratio`` is ours by the baseline's, whether more is better or less."""
+    """One line of the table, with a ``note`` beneath; ``ratio`` is ours by the baseline's, whether more is better or
+    less."""
 
     what: str
     ours: float
@@ -100,6 +101,7 @@ class Row:
     reach: Reach | None = None
     more: dict[str, Any] = field(default_factory=dict)
     benchmark: str = ""
+    note: str = ""
 
     @property
     def met(self) -> bool | None:

@@ -13,6 +13,7 @@ from tests.benchmarks import (
     at_rest,
     care,
     daily,
+    growth,
     hostile,
     hot_slot,
     idling,
@@ -37,11 +38,13 @@ from tests.benchmarks import (
     writes,
 )
 from tests.benchmarks.measuring import Row
+from tests.benchmarks.peers import beside
 from tests.benchmarks.table import append_line, load, machine, table
 from tests.benchmarks.workshop import Workshop, workshop
 
 BENCHMARKS: dict[str, ModuleType] = {
     "daily": daily,
+    "growth": growth,
     "writes": writes,
     "affirming": affirming,
     "merging": merging,
@@ -69,17 +72,18 @@ BENCHMARKS: dict[str, ModuleType] = {
     "stores": stores,
     "relay-load": relay_load,
 }
+ON_DEMAND: dict[str, ModuleType] = {"peers": beside}  # they install what they measure
 SCALES = ("small", "quick", "full")  # seconds; minutes; an hour
 LOAD_MAX = 1.5  # before a run; above it the sides wait for a processor, and ratios of waits tell nothing
 
 
 def title(name: str) -> str:
     """The first line of a benchmark's docstring."""
-    return (BENCHMARKS[name].__doc__ or "").partition("\n")[0]
+    return ((BENCHMARKS | ON_DEMAND)[name].__doc__ or "").partition("\n")[0]
 
 
 def measure(name: str, place: Workshop) -> list[Row]:
-    rows: list[Row] = BENCHMARKS[name].run(place)
+    rows: list[Row] = (BENCHMARKS | ON_DEMAND)[name].run(place)
     for row in rows:
         row.benchmark = name
     return rows

@@ -52,6 +52,7 @@ def table(rows: Sequence[Row], titles: dict[str, str]) -> str:
             previous = row.benchmark
             lines += ["", f"{previous}: {titles[previous]}"]
         lines.append(_line(line, widths))
+        lines += [f"    {row.note}"] if row.note else []
     return "\n".join(lines)
 
 

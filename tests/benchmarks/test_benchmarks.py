@@ -6,6 +6,7 @@ import json
 import math
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,11 @@ import pytest
 from syncmem.replica.driver import driver
 from tests import shared
 from tests.benchmarks import wire_bytes
+from tests.benchmarks.growth import exponent
 from tests.benchmarks.measuring import Row, quantile, ratio_at_most
+from tests.benchmarks.peers import beside
+from tests.benchmarks.peers.installing import Environments
+from tests.benchmarks.peers.listed import MERGE, PEERS, REMEMBER
 from tests.benchmarks.running import BENCHMARKS, measure, run, title
 from tests.benchmarks.table import table
 from tests.benchmarks.workshop import CACHE, Workshop, workshop
@@ -56,6 +61,30 @@ def test_rows_are_appended_as_json(tmp_path: Path) -> None:
 
 def test_every_benchmark_says_what_is_wanted_and_who_wants_it() -> None:
     assert [name for name, module in BENCHMARKS.items() if "first stage" not in (module.__doc__ or "")] == []
+
+
+def test_beside_peers_every_slot_holds_what_began_last(place: Workshop) -> None:
+    with place.scratch() as folder:
+        bench = beside.Bench(folder, Environments(folder / "none"), beside.SIZES["small"])
+        merged, told = bench.ours(MERGE, 0), bench.ours(REMEMBER, 0)
+    assert merged["converged"] and merged["reopen"]["found"]
+    assert merged["right"] == beside.SIZES["small"].writes // 5 and told["right"] == beside.SIZES["small"].told // 5
+
+
+def test_a_peer_that_cannot_be_installed_is_a_row_that_says_so(
+    place: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    peer = next(peer for peer in PEERS if peer.is_javascript)
+    with place.scratch() as folder:
+        rows = beside.merging(beside.Bench(folder, Environments(folder / "none"), beside.SIZES["small"]), peer)
+    assert [row.note for row in rows] == ["Node.js is not installed"]
+    assert "Node.js is not installed" in table([replace(rows[0], benchmark="peers")], {"peers": title("peers")})
+
+
+def test_exponents() -> None:
+    assert math.isclose(exponent({10: 2.0, 100: 20.0, 1000: 200.0}), 1)
+    assert abs(exponent({10: 3.0, 100: 3.0})) < 1e-9
 
 
 def test_quantiles_and_reaches() -> None:

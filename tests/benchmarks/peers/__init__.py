@@ -1,0 +1,1 @@
+"""Peers: what a user would otherwise pick, on the same work in the same run. ``python -m tests.benchmarks --peers``"""
