@@ -17,7 +17,7 @@ the past only as far back as it reaches.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -43,7 +43,7 @@ class Answered:
 
 def careless(case: Case, tier: str) -> Iterator[Answered]:
     """The answers after a case was told without care."""
-    careful, memory = told(case.steps), told(_carelessly(case, tier))
+    careful, memory = told(case.steps, case.single), told(_carelessly(case, tier), case.single)
     for expected in case.expect:
         entity, predicate = expected["of"]
         scope = expected.get("scope", "vault")
@@ -56,9 +56,9 @@ def careless(case: Case, tier: str) -> Iterator[Answered]:
     careful.close()
 
 
-def told(steps: Iterable[Step]) -> Memory:
+def told(steps: Iterable[Step], single: Sequence[str] = SINGLE) -> Memory:
     """A device to which all was told, at the time of asking."""
-    devices = Devices(SINGLE, in_memory(itertools.count(1)))
+    devices = Devices(single, in_memory(itertools.count(1)))
     memory = devices.device("laptop")
     for step in steps:
         try:

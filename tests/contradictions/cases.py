@@ -21,6 +21,7 @@ from syncmem import NONE, Judgement, Memory, Source
 from tests.field_reports.orders import WAYS, Devices, Named, Step, Way, in_memory, readers, said, values
 
 FOLDER = Path(__file__).parent
+HELD_OUT = FOLDER / "held_out"
 SINGLE = ("home_city", "employer", "favourite", "car", "partner", "phone", "diet", "likes_coffee")
 TOLD_AS = ("in order on one device", "on a device each, shuffled", "split over three devices")
 CASE_WAYS = tuple(way for way in WAYS if way.name in TOLD_AS)
@@ -38,27 +39,30 @@ class Case:
     decisions: tuple[str | None, ...]
     words: tuple[str | None, ...]
     expect: tuple[dict[str, Any], ...]
+    single: tuple[str, ...] = SINGLE  # the predicates that are declared single-valued
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.said}"
 
 
-def cases() -> list[Case]:
+def cases(folder: Path = FOLDER) -> list[Case]:
+    """All cases that lie in a folder; a file may name ``single`` predicates beside the usual ones."""
+    read = {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.toml"))}
     return [
-        _case(path.stem, entry)
-        for path in sorted(FOLDER.glob("*.toml"))
-        for entry in tomllib.loads(path.read_text(encoding="utf-8"))["case"]
+        _case(kind, entry, (*SINGLE, *content.get("single", ())))
+        for kind, content in read.items()
+        for entry in content["case"]
     ]
 
 
-def _case(kind: str, entry: dict[str, Any]) -> Case:
+def _case(kind: str, entry: dict[str, Any], single: tuple[str, ...]) -> Case:
     steps = [dict(step) for step in entry["steps"]]
     decisions = tuple(step.pop("decision", None) for step in steps)
     words = [step.pop("words", None) for step in steps]
     spoken = [sentence for sentence in SENTENCE.findall(BRACKETS.sub("", entry["said"])) if sentence.strip()]
     if len(spoken) == len(steps):
         words = [given or sentence.strip() for given, sentence in zip(words, spoken, strict=True)]
-    return Case(kind, entry["said"], tuple(map(_step, steps)), decisions, tuple(words), tuple(entry["expect"]))
+    return Case(kind, entry["said"], tuple(map(_step, steps)), decisions, tuple(words), tuple(entry["expect"]), single)
 
 
 def _step(step: dict[str, Any]) -> Step:
@@ -79,13 +83,13 @@ def faults(case: Case, way: Way, folder: Path) -> Iterator[str]:
     """What is wrong with a case told in one way: nothing, if all is right."""
     if way.name == TOLD_AS[0]:
         yield from _wrong_decisions(case)
-    for memory in readers(way, case.steps, SINGLE, folder):
+    for memory in readers(way, case.steps, case.single, folder):
         for expected in case.expect:
             yield from (f"{way}: {fault}" for fault in _wrong_beliefs(memory, expected))
 
 
 def _wrong_decisions(case: Case) -> Iterator[str]:
-    devices = Devices(SINGLE, in_memory(itertools.count(1)))
+    devices = Devices(case.single, in_memory(itertools.count(1)))
     for step, expected in zip(case.steps, case.decisions, strict=True):
         done = devices.say(step, "laptop")
         decided = done.outcome if isinstance(done, Judgement) else getattr(done, "decision", None)
