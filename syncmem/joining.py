@@ -186,6 +186,9 @@ class Joining(Opened):
     ) -> Self:
         """Ask to be let into the vault whose device shows a code, and wait until it does.
 
+        A memory that belongs to that vault, and whose device is no member, comes back so: what lay beside its file was
+        lost, and the key with it.
+
         Args:
             name: what people call this device; None: its host name.
             mailbox: the same mailbox under the name it has here (a shared folder lies elsewhere on each device).
@@ -206,11 +209,11 @@ class Joining(Opened):
         return memory
 
     def _join(self, code: Code, address: str, name: str | None, seconds: float) -> None:
+        from syncmem.sync.introducing import check_may_enter
         from syncmem.sync.pairing import Meeting
 
         with self._lock:
-            if self._syncer.vault.exists:
-                raise InvalidInput("this memory belongs to a vault already; join with another file")
+            check_may_enter(self._syncer.vault, self._replica)
             seed = self._syncer.vault.seed
         mailbox = self._syncer.mailbox(address)
         try:
@@ -239,10 +242,12 @@ class Joining(Opened):
     ) -> Self:
         """Come back with nothing but the recovery phrase and the address of a mailbox; then sync().
 
+        Also with a file of the vault whose key was lost, as for :meth:`join`.
         The file is opened as for :class:`~syncmem.Memory` (``key``, ``keyring``, ``zone`` ...).
 
         Raises:
-            InvalidInput: the phrase is wrong (the message says which word). NotFound: it is of another vault.
+            InvalidInput: the phrase is wrong (the message says which word), or of another vault than the file.
+            NotFound: nothing was left for it at the mailbox.
         """
         memory = cls(path, **opening)
         try:

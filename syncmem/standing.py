@@ -179,6 +179,7 @@ class Status:
         erasures: those that not every device and mailbox has followed yet.
         chunks, chunks_here: of how many parts the content of all larger episodes consists, and how many are here. They
             do not count in ``in_sync``: what is not here is fetched when it is read.
+        outside: why this device is no member of its vault, with the next step; None: it is one.
         scrub_pending: traces of what was erased may be left in the file, because another program reads an old view.
     """
 
@@ -195,6 +196,7 @@ class Status:
     scrub_pending: bool = False
     chunks: int = 0
     chunks_here: int = 0
+    outside: str | None = None
 
     @property
     def published(self) -> bool:

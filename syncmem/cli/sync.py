@@ -247,6 +247,8 @@ def _status_text(found: Status) -> str:
     if found.vault is None:
         raise InvalidInput("this memory belongs to no vault yet; 'syncmem invite folder:PATH' makes one")
     lines = ["In sync: verified with every device." if found.in_sync else "Not in sync."]
+    if found.outside is not None:
+        lines.append(f"  {found.outside[0].upper()}{found.outside[1:]}.")
     if found.pending:
         lines.append(f"  {found.pending} events are not known to have arrived at every mailbox.")
     if found.waiting_for:

@@ -326,12 +326,15 @@ class Ledger(Mailboxes):
         return {place for (place,) in rows}
 
     def empty(self, no: int) -> bool:
-        """All events that are there were carried elsewhere: they are due to go; whether any are there still."""
-        for name, contents in self.known(no, *_READABLE):
+        """All events that are there were carried elsewhere: they are due to go; whether any are there still.
+
+        Also those that are to go already: nobody writes them anew where nobody stays.
+        """
+        leaving = (BlobState.DUE, BlobState.DROPPING)
+        for name, contents in self.known(no, *_READABLE, *leaving):
             if contents.logs:
                 self.put(no, name, BlobState.DUE, contents._replace(logs=[]))
         self._db.execute("DELETE FROM holdings WHERE mailbox = ? AND seq > 0", (no,))
-        leaving = (BlobState.DUE, BlobState.DROPPING)
         return next(self.known(no, *leaving), None) is not None
 
     # -- offers --------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from syncmem.replica.telling import Telling
 from syncmem.seal.roster import Standing
 from syncmem.standing import DeviceStatus, ErasureStatus, MailboxStatus, Status
 from syncmem.sync.contents import BlobState
+from syncmem.sync.introducing import why_outside
 from syncmem.sync.mailboxes import Known
 from syncmem.sync.placed import Placed
 from syncmem.sync.reports import Report
@@ -48,10 +49,15 @@ class Standings:
         quiet = all(not (m.waiting or m.pending or m.refused or m.missing or m.erasing or m.trouble) for m in mailboxes)
         pending = max((m.pending for m in mailboxes), default=0)
         chunks, chunks_here = self._episodes.counts()
+        outside = why_outside(self._vault, self._syncer.replica)
         return Status(
             vault=self._vault.roster.vault.hex(),
             device=Telling.device_id(self._vault.device),
-            in_sync=bool(mailboxes) and quiet and not waiting_for and not any(d.diverged for d in devices),
+            in_sync=bool(mailboxes)
+            and quiet
+            and outside is None
+            and not waiting_for
+            and not any(d.diverged for d in devices),
             pending=pending,
             frontier={scope: digests.events.hex()[:32] for scope, digests in self._mine.items()},
             devices=devices,
@@ -62,6 +68,7 @@ class Standings:
             scrub_pending=self._syncer.replica.scrubber.state is not None,
             chunks=chunks,
             chunks_here=chunks_here,
+            outside=outside,
         )
 
     # -- erasures -----------------------------------------------------------------------------------

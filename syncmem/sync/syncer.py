@@ -32,7 +32,7 @@ from syncmem.sync.content import Contents
 from syncmem.sync.driving import drive
 from syncmem.sync.dropping import Dropper, drop_seed
 from syncmem.sync.incoming import Incoming
-from syncmem.sync.introducing import introduction
+from syncmem.sync.introducing import check_may_enter, introduction, why_outside
 from syncmem.sync.ledger import Ledger
 from syncmem.sync.mailboxes import Known
 from syncmem.sync.outgoing import Outgoing
@@ -140,8 +140,13 @@ class Syncer:
             self.vault.add([building.grant(*self._signed(), device, scopes, self._now, self.vault.keys)])
 
     def enter(self, addresses: Sequence[str], statements: Sequence[Statement]) -> None:
-        """Become what the statements say: a member of their vault."""
+        """Become what the statements say: a member of their vault.
+
+        Raises:
+            InvalidInput: this file may not, see :func:`check_may_enter`.
+        """
         with self._writing(needs_vault=False):
+            check_may_enter(self.vault, self.replica, statements)
             self.vault.add(statements)
             for address in addresses:
                 self.vault.add_address(address)
@@ -257,11 +262,9 @@ class Syncer:
 
     def _check_member(self) -> None:
         self.vault.add(introduction(self.vault, self.replica))
-        member = self.vault.roster.member(self.vault.device)
-        if member is None:
-            raise Revoked("this device is not a member of its vault yet; join with a code from 'syncmem invite'")
-        if not member.live:
-            raise Revoked("this device was removed from its vault; ask on another device to be invited again")
+        outside = why_outside(self.vault, self.replica)
+        if outside is not None:
+            raise Revoked(outside)
 
     def told_to_wipe(self) -> bool:
         """Whether the one that removed this device wants its memory deleted."""
@@ -352,6 +355,7 @@ class Syncer:
         finally:
             mailbox.close()
         with self._writing(needs_vault=False):
+            check_may_enter(self.vault, self.replica, statements)
             self.vault.add(statements)
             roster = self.vault.roster
             keys = epoch_keys(roster, paper, public_key(paper))

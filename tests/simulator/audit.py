@@ -53,9 +53,8 @@ def heal(world: World) -> list[str]:
 def audit(world: World, names: list[str]) -> None:
     """All laws, of the devices that are members."""
     members = [world.devices[name] for name in names]
-    for device in members:
-        look(world, device)
     for device in world.devices.values():
+        look(world, device)
         asked_again(device)
     agree(world, members)
     nothing_is_lost(world, members)

@@ -105,7 +105,7 @@ def test_a_removed_device_gets_nothing_new_and_what_it_wrote_behind_the_cut_does
     group.sync("phone")  # the thief writes, and it arrives only after the removal
     laptop.revoke("phone", reason="lost")
     group.settle("laptop", "tablet")
-    with pytest.raises(Revoked, match="ask on another device"):
+    with pytest.raises(Revoked, match="syncmem invite"):
         phone.sync()
     laptop.remember("ana", "secret", "of those who stayed")
     group.settle("laptop", "tablet")
