@@ -44,13 +44,25 @@ def invite(
         click.echo(f"syncmem join {invitation.code}" if not session.json else invitation.code, err=session.json)
 
         def approve(device: str) -> bool:
-            return yes or click.confirm(f"{device!r} asks to be let in. Is that the device you hold?", err=True)
+            return yes or _confirmed(device)
 
         device = invitation.wait(approve, seconds)
         report = memory.sync()
     session.show(
         {"device": device, "complete": report.complete}, lambda: f"{device} is in. Sync it with 'syncmem sync'."
     )
+
+
+def _confirmed(device: str) -> bool:
+    try:
+        return click.confirm(f"{device!r} asks to be let in. Is that the device you hold?", err=True)
+    except click.Abort as error:
+        if is_terminal("stdin"):
+            raise
+        raise InvalidInput(
+            f"{device!r} asked to be let in, and nobody is here to say whether it may; run 'syncmem invite' in a "
+            "terminal, or with --yes, and join with the new code"
+        ) from error
 
 
 def _show_phrase(session: Session, phrase: str, *, ask: bool) -> None:
@@ -82,6 +94,7 @@ def join(session: Session, code: str, name: str | None, mailbox: str | None, sec
     from syncmem.memory import Memory
 
     opening = session.opening(session.key)
+    click.echo("Asking to be let in: the other device asks whether this one may; say yes there.", err=True)
     joined = Memory.join(session.db, code, name=name, mailbox=mailbox, wait_seconds=seconds, **opening)
     with joined as memory:
         report = memory.sync()
@@ -244,15 +257,18 @@ def _change_line(change: SlotChange) -> str:
 
 
 def _status_text(found: Status) -> str:
+    from syncmem.cli.words import counted
+
     if found.vault is None:
         raise InvalidInput("this memory belongs to no vault yet; 'syncmem invite folder:PATH' makes one")
     lines = ["In sync: verified with every device." if found.in_sync else "Not in sync."]
     if found.outside is not None:
         lines.append(f"  {found.outside[0].upper()}{found.outside[1:]}.")
     if found.pending:
-        lines.append(f"  {found.pending} events are not known to have arrived at every mailbox.")
+        lines.append(f"  {counted(found.pending, 'event')} not known to have arrived at every mailbox.")
     if found.waiting_for:
-        lines.append(f"  Not verified yet with: {', '.join(found.waiting_for)}.")
+        names = ", ".join(found.waiting_for)
+        lines.append(f"  Not verified yet with: {names}. Run 'syncmem sync' there, and then here.")
     if found.unseen:
         lines.append(f"  Not heard of for 30 days: {', '.join(found.unseen)}.")
     for one in found.mailboxes:
@@ -284,6 +300,8 @@ def _erasure_line(erasure: ErasureStatus) -> str:
 
 
 def _device_line(device: Any) -> str:
+    from syncmem.cli.words import counted
+
     if not device.live:
         state = "removed"
     elif device.own:
@@ -294,7 +312,7 @@ def _device_line(device: Any) -> str:
         state = f"verified {_when(device.verified_at)}"
     else:
         counts = {"behind": device.behind, "ahead": device.ahead}
-        apart = "".join(f", {count} events {word}" for word, count in counts.items() if count)
+        apart = "".join(f", {counted(count, 'event')} {word}" for word, count in counts.items() if count)
         state = f"not verified{apart}, last heard of {_when(device.last_seen)}"
     return f"{device.id}  {device.name}: {state}"
 

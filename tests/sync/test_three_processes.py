@@ -45,6 +45,36 @@ def sync_all(shell: Shell, names: list[str]) -> list[Any]:
     raise AssertionError(standing)
 
 
+def test_where_nobody_can_be_asked_who_may_come_in_both_devices_are_told_what_to_do(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    (tmp_path / "shared").mkdir()
+    command = [sys.executable, "-m", "syncmem", "--db", "laptop.db", "invite", "folder:shared"]
+    assert shell.run("--db", "laptop.db", "init").code == 0
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment(), text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as inviting:  # fmt: skip
+        assert inviting.stdout is not None
+        code = inviting.stdout.readline().split()[-1]
+        joined = shell.run("--db", "phone.db", "join", code, "--name", "phone", "--seconds", "3")
+        told = inviting.communicate(timeout=60)[1]
+    assert inviting.returncode == joined.code == 1
+    assert "'phone' asked to be let in" in told and "--yes" in told
+    assert "say yes there" in joined.err and "join again" in joined.err
+
+    pair(shell, "laptop", "phone", "folder:shared")
+    shell.run("--db", "phone.db", "remember", "ana", "language", "Greek")
+    for name in ("phone", "laptop"):
+        assert shell.run("--db", f"{name}.db", "sync").code == 0
+    assert "Not verified yet with: phone. Run 'syncmem sync' there, and then here." in shell.text(
+        "--db", "laptop.db", "status"
+    )
+    assert "1 event behind" in shell.text("--db", "laptop.db", "status")
+    for name in ("phone", "laptop"):  # which is what it says
+        assert shell.run("--db", f"{name}.db", "sync").code == 0
+    assert "In sync: verified with every device." in shell.text("--db", "laptop.db", "status")
+
+
 def test_three_devices_offline_for_a_while_agree_through_a_relay_and_a_folder(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     (tmp_path / "shared").mkdir()
