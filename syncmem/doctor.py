@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from hashlib import sha256
 from typing import Any, Final
 
 from syncmem.cloud import service_of
 from syncmem.diagnosis import diagnose
-from syncmem.errors import SyncmemError
+from syncmem.errors import Busy, DiskFull, ReadOnlyFile, SyncmemError
 from syncmem.model.event import CHAIN_START, Event, readable
 from syncmem.model.plain import TIE_WINDOW
 from syncmem.private import others_can_use
@@ -23,7 +25,7 @@ WAITING_NOTABLE: Final = 1_000  # candidates: weeks of talk that nobody judged
 
 
 def examine(replica: Replica, *, full: bool) -> Doctor:
-    """Look at everything cheap; ``full`` also reads every event and recomputes every chain."""
+    """Look at everything cheap; ``full`` also reads every event, recomputes every chain and folds all again."""
     facts: dict[str, Any] = {}
     problems: list[str] = []
     stored = (_library, _file, _keys, _logs, _forks, _clocks, _held, _erased, _episodes, _recall)
@@ -32,6 +34,7 @@ def examine(replica: Replica, *, full: bool) -> Doctor:
     if full:
         _read_all(replica, facts, problems)
         _rotten(replica, problems)
+        _folded_again(replica, facts, problems)
     return Doctor(facts, tuple(problems))
 
 
@@ -255,6 +258,42 @@ def _read_all(replica: Replica, facts: dict[str, Any], problems: list[str]) -> N
             problems.append(
                 f"log {log.id.hex()[:12]} does not match its chain; restore a backup or sync into a new file"
             )
+
+
+class _OnlyTried(Exception):
+    """Ends the transaction in which everything was folded again."""
+
+
+def _folded_again(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
+    """Whether what is believed, and was, follows from the events; nothing is changed."""
+    held, again = _rectangles(replica), b""
+    try:
+        with suppress(_OnlyTried), replica.transaction():
+            replica.rebuild()
+            again = _rectangles(replica)
+            raise _OnlyTried
+    except (ReadOnlyFile, Busy, DiskFull) as error:
+        facts["folded_again"] = str(error)
+        return
+    except SyncmemError as error:
+        problems.append(str(error))
+        return
+    facts["folded_again"] = held == again
+    if held != again:
+        problems.append(
+            "what is believed does not follow from the events, so that its rows are damaged: call rebuild()"
+        )
+
+
+def _rectangles(replica: Replica) -> bytes:
+    sql = (
+        "SELECT s.scope, s.entity, s.predicate, lane, valid_from, valid_to, known_from, known_to, value, trust, "
+        "contested FROM beliefs LEFT JOIN slots s ON s.id = slot ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9"
+    )
+    found = sha256()
+    for row in replica.db.execute(sql):
+        found.update(repr(row).encode())
+    return found.digest()
 
 
 def _chain_is_sound(replica: Replica, log: Log) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Final, TypeVar
 
 from syncmem.environment import Environment
-from syncmem.errors import FileError, InvalidInput, NotAReplica
+from syncmem.errors import FileError, InvalidInput, NotAReplica, SyncmemError
 from syncmem.private import open_new
 from syncmem.replica import driver, schema
 from syncmem.replica.cipher import FileKey, file_key
@@ -69,6 +69,7 @@ def _put_in_place(target: Path, make: Callable[[Path], T]) -> T:
     try:
         result = make(temporary)
         os.replace(temporary, target)
+        Environment().disk.flush(str(target))  # its name, too, outlives a loss of power
         return result
     except OSError as error:
         raise FileError(f"{target} cannot be written ({error.strerror}); check the folder and the space") from error
@@ -127,8 +128,10 @@ def restore(
     seal_anew = resealing(str(target), Environment(), old=file_key(old_key), new=file_key(key))
     try:
         _copy_checked(str(source), temporary, file_key(key))
+        _settle(target, (file_key(old_key), file_key(key), None))
         _put_aside(target)
         os.replace(temporary, target)
+        Environment().disk.flush(str(target))
         seal_anew()
     except OSError as error:
         raise FileError(f"{target} cannot be written ({error.strerror}); check the folder and the space") from error
@@ -219,12 +222,33 @@ def _copy(
         raise FileError(f"the copy is damaged ({damage}); check the disk, then try again")
 
 
+def _settle(target: Path, keys: tuple[FileKey | None, ...]) -> None:
+    """Have what lies beside a memory written into it, if one of the keys opens it: then one file is all there is."""
+    for key in dict.fromkeys(keys):
+        if target.exists():
+            with contextlib.suppress(driver.dbapi.Error, SyncmemError):
+                opened(str(target), key).close()
+
+
 def _put_aside(target: Path) -> None:
-    """Keep what a restore replaces, with all that belongs to it."""
-    for suffix in ("", *_BESIDE):
-        old = Path(f"{target}{suffix}")
-        if old.exists():
-            os.replace(old, f"{target}.replaced{suffix}")
+    """Keep what a restore replaces, with all that belongs to it; there is never no file under its name."""
+    kept = Path(f"{target}.replaced")
+    if not target.exists():
+        return
+    if not (kept.exists() and os.path.samefile(kept, target)):  # else an earlier restore died here
+        _remove(kept)
+        _second_name(target, kept)
+    for suffix in _BESIDE:
+        with contextlib.suppress(FileNotFoundError):
+            os.replace(f"{target}{suffix}", f"{kept}{suffix}")
+
+
+def _second_name(file: Path, name: Path) -> None:
+    """Give a file another name beside its own; where the file system knows no such thing, in its stead."""
+    try:
+        os.link(file, name)
+    except OSError:
+        os.replace(file, name)
 
 
 def _temporary(target: Path) -> Path:

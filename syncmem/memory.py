@@ -132,7 +132,8 @@ class Memory(
         return syncing
 
     def doctor(self, *, full: bool = False) -> Doctor:
-        """Examine the replica; ``full`` also recomputes the chain of every log.
+        """Examine the replica; ``full`` also recomputes the chain of every log, and folds all events again
+        to see that what is believed follows from them (nobody else writes meanwhile; nothing is changed).
 
         ``facts`` holds, beside the state of the file and its logs: ``oscillation`` (slots that keep going back to a
         value they had left, and whose claims swing them), ``quality`` (of each source and each device, how many of its

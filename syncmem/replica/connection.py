@@ -6,6 +6,7 @@ waiting for another process is bounded; a driver error never reaches the caller 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -89,6 +90,7 @@ class Database:
         self._process = environment.process_id()
         self._closed = False
         self.in_transaction = False
+        self._files = ("", "")
         self._connection: driver.Connection = self._patiently(lambda: opened(path, key, admit=admit))
 
     def execute(self, sql: str, parameters: tuple[Any, ...] | dict[str, Any] = ()) -> Any:
@@ -166,6 +168,25 @@ class Database:
         self.check_usable()
         held_up = self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         return not held_up
+
+    def note_files(self) -> None:
+        """The file and its write-ahead log, as they are now, are those that this connection has open."""
+        self._files = self._identities()
+
+    def check_same_files(self) -> None:
+        """Refuse to write into files that are no longer those under their names.
+
+        A write-ahead log goes from under a connection when its locks are gone: a second SQLite library in this
+        process that opens and closes the file drops them, and then another process tidies up.
+        """
+        files = self._identities()
+        if files[0] != self._files[0] or self._files[1] not in ("", files[1]):
+            raise Closed("the file was replaced or removed while it was open, nothing was written; open it again")
+        self._files = files
+
+    def _identities(self) -> tuple[str, str]:
+        identity = self._environment.disk.identity
+        return identity(self.path), identity(f"{os.path.realpath(self.path)}-wal")
 
     def check_whole(self) -> None:
         """After some failures SQLite ends a transaction by itself; what would follow must not stand alone.

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from syncmem.codec import pack_flat
 from syncmem.environment import Environment
-from syncmem.errors import BrokenChain, Closed, Forked, InvalidInput, PeerError
+from syncmem.errors import BrokenChain, Forked, InvalidInput, PeerError
 from syncmem.model.event import SALT_BYTES, Erase, Event, Frontier, Kind, LogKey, Payload, worded
 from syncmem.model.frame import DEVICE_SCOPE, Frame, Stored
 from syncmem.model.plain import TIE_WINDOW
@@ -97,7 +97,7 @@ class Replica:
             self._repair = Repair(self.db, self.logs, self.moves, self.erasures, self.author)
             self._seen = self.db.data_version()
             self._forget()
-            self._file = environment.disk.identity(path)
+            self.db.note_files()
             self.scrubber.scrub()
 
     def close(self) -> None:
@@ -115,7 +115,7 @@ class Replica:
         try:
             with self.db.transaction():
                 self.refresh()
-                self._check_same_file()
+                self.db.check_same_files()
                 yield
         except BaseException:
             self._forget()
@@ -143,11 +143,6 @@ class Replica:
         if version != self._seen:
             self._forget()
             self._seen = version
-
-    def _check_same_file(self) -> None:
-        """Refuse to write into a file that is no longer the one under its name."""
-        if self.environment.disk.identity(self.db.path) != self._file:
-            raise Closed("the file was replaced or removed while it was open, nothing was written; open it again")
 
     def _forget(self) -> None:
         """Drop what was cached: it may not be what the file says."""
