@@ -74,7 +74,7 @@ class Dropper:
             own = offer.key == self.key
             if own and not self._alone:
                 continue  # that is for another to do
-            if not self._stands_elsewhere(offer):
+            if not (yield from self._stands_elsewhere(offer)):
                 with self._writing():
                     self._ledger.offered(self._known.no, offer)  # some of what takes their place is still to come
             elif not own:
@@ -86,9 +86,17 @@ class Dropper:
         with self._writing():
             return self._ledger.to_drop(self._known.no, DROPPED_AT_ONCE)
 
-    def _stands_elsewhere(self, offer: Offer) -> bool:
+    def _stands_elsewhere(self, offer: Offer) -> Generator[Drop | Fetch, Any, bool]:
+        """Whether nothing is lost with the blobs of an offer: what was read of them stands in others, and the rest,
+        never seen here, is gone already (others dropped it while this device was away)."""
         with self._writing():
-            return self._ledger.stands_elsewhere(self._known.no, offer.names)
+            unseen = self._ledger.unseen(self._known.no, offer.names)
+            seen = [*{*offer.names} - {*unseen}]
+            stands = self._ledger.stands_elsewhere(self._known.no, seen)
+        if not stands or not unseen:
+            return stands
+        fetched = yield Fetch(unseen)
+        return all(blob is None for _, blob in fetched)
 
     def _drop(self, names: Sequence[BlobName], reason: str, others: Sequence[tuple[bytes, bytes]]) -> Dropping:
         """Drop blobs, and look whether those are gone of which the mailbox does not say so."""

@@ -356,8 +356,16 @@ class Ledger(Mailboxes):
     def stands_elsewhere(self, no: int, names: Sequence[BlobName]) -> bool:
         """Whether all that some blobs hold was read in others that are there, too."""
         leaving = {*names}
-        wanted = [contents for name, contents in self.known(no, *_OUT) if name in leaving]
+        where = f"stream = ? AND counter = ? AND state IN ({', '.join('?' * len(_OUT))})"
+        places = ((name.stream, name.counter, *map(int, _OUT)) for name in leaving)
+        found = (one for place in places for one in self._find(where, no, *place))
+        wanted = [contents for name, contents in found if name in leaving]
         return len(wanted) == len(leaving) and all(map(self._standing(no, leaving), wanted))
+
+    def unseen(self, no: int, names: Iterable[BlobName]) -> list[BlobName]:
+        """Those of some blobs that were never seen here."""
+        sql = "SELECT 1 FROM blobs WHERE mailbox = ? AND stream = ? AND counter = ?"
+        return [name for name in names if self._db.execute(sql, (no, name.stream, name.counter)).fetchone() is None]
 
     def _standing(self, no: int, leaving: Set[BlobName]) -> Callable[[Contents], bool]:
         """What tells whether contents stand in the blobs that were taken, but for those that leave."""

@@ -7,8 +7,9 @@ left out, except for some that show that it sends nothing: what it costs is the 
 second connection to the laptop's file, as an MCP server is, and asks after each claim what is believed.
 
 Bytes are those of sealed blobs as they are put, padding included; "reports" are blobs that tell of no claims: what
-their device holds now (frontier notes) and believes (digests).  As "baselines" stand: for bytes a claim those of
-the blobs with claims alone; for times those of the first tenth of all days beside the last.
+their device holds now (frontier notes) and believes (digests); what notes are among all events stands beside it.  As
+"baselines" stand: for bytes a claim those of the blobs with claims alone; for times those of the first tenth of all
+days beside the last.
 
 Reach (first stage): reports are at most a fifth of all bytes, and nothing takes more than 1.5 times what it took in the
 beginning.
@@ -23,6 +24,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
+from syncmem.model.event import Kind, header
 from syncmem.replica.driver import dbapi
 from tests.benchmarks.household import DEVICES, Household, Saying
 from tests.benchmarks.material import FIRST_CLOCK, SECOND
@@ -100,10 +102,24 @@ def _bytes(household: Household, claims: int, of: str) -> list[Row]:
     return [
         Row(f"wire bytes a claim, {of}", each, "bytes", alone, each / alone, more={**sent, "claims made": claims}),
         Row(f"share of reports in all bytes, {of}", sent["reports"] / sent.total(), "", reach=at_most(REPORTS_REACH)),
+        Row(f"share of frontier notes in all events, {of}", _notes(household), "", more={"of": "headers and payloads"}),
         Row(f"blobs a day, {of}", blobs.total() / claims * CLAIMS_A_DAY, "", more={**blobs}),
         Row(f"blobs at the relay in the end, {of}", kept, "", more={"bytes": size, "bytes_a_claim": size / claims}),
         *(_file(household.path(name), name, claims, of) for name in DEVICES),
     ]
+
+
+def _notes(household: Household) -> float:
+    """What frontier notes are of all events, in bytes of headers and payloads."""
+    logs = household.memories["laptop"]._replica.logs
+    notes = total = 0
+    for log in logs.by_no.values():
+        for first, events in logs.runs(log.no):
+            for seq, event in enumerate(events, first):
+                size = len(header(log.id, seq, event, bytes(16))) + len(event.payload)
+                total += size
+                notes += size if event.kind == Kind.FRONTIER else 0
+    return notes / total
 
 
 def _at_relay(household: Household) -> tuple[int, int]:

@@ -232,6 +232,21 @@ def test_many_small_blobs_become_few_once_a_second_device_has_read_them(group: G
     group.assert_in_sync()
 
 
+def test_whoever_was_away_while_blobs_were_dropped_does_not_look_for_them_ever_after(group: Group) -> None:
+    laptop = group.found()
+    group.pair("phone")
+    tablet = group.pair("tablet")
+    group.settle()
+    crumbs(laptop, group, "laptop", 20)
+    group.sync("tablet")  # and is away from here on
+    crumbs(laptop, group, "laptop", SMALL_BLOBS_MAX - 20)
+    group.settle("laptop", "phone")  # the phone agrees that they go, and they go
+    group.settle()
+    assert len(list(group.blobs())) < 20
+    assert tablet._replica.db.execute("SELECT count(*) FROM offers").fetchone() == (0,)
+    group.assert_in_sync()
+
+
 def test_a_device_that_is_alone_reads_back_before_it_drops(group: Group) -> None:
     laptop = group.found()
     crumbs(laptop, group, "laptop", SMALL_BLOBS_MAX + 2)
