@@ -1,16 +1,21 @@
 """Wording: whether a candidate says what the words say that it was taken from.
 
 Rules: words only raise a doubt, they never decide what was meant; what a candidate says itself (an end, a date, that
-it is only quoted) needs no doubt; the cues are English, and words of another language raise none.
+it is only quoted) needs no doubt; the cues are English, and words of another language raise none; a cue is a form of
+the language (all past tenses, all verbs of saying), not what one sentence happened to say.
 
 ==================  ==========================================  ==================================================
 words that speak    of which this is a cue                      are answered by a candidate that
 ==================  ==========================================  ==================================================
-of a no or an end   not, never, no longer, sold, used to        ends, denies, corrects, is negated, or says "none"
-of a guess          if, maybe, might, I wish, a question mark   is hypothetical, quoted or inferred
-of somebody's word  she said, according to; "You live ..."          is hypothetical, quoted or inferred
-of a time           until, this week, was, moved, in 2019       says since or until, or is an end or a denial
+of a no or an end   not, never, no longer, sold, off, used to   ends, denies, corrects, is negated, or says "none"
+of a guess          if, maybe, tempted, I think, a question     is hypothetical, quoted or inferred
+of a wish           order ..., remind me, please                is hypothetical, quoted or inferred
+of somebody's word  she said, according to; "You live ..."      is hypothetical, quoted or inferred
+of a time           until, this week, moved, taken, in 2019     says since or until, or is an end or a denial
 ==================  ==========================================  ==================================================
+
+Of the user's own word, where no passage is named in which it could be looked up, the words must bear it out: a line
+of a paper ("Dentist: Ms Doyle") or words that do not name the value were not said by the user.
 """
 
 from __future__ import annotations
@@ -19,69 +24,13 @@ import re
 from typing import Final
 
 from syncmem.judging.candidate import WORDS_BYTES_MAX, Candidate, Manner, Verb
+from syncmem.judging.cues import GUESS, HEARSAY, LABEL, NO, REQUEST, TIME, TO_THE_USER
 from syncmem.model.value import NONE
 
 SENTENCE: Final = re.compile(r"[^.!?\n]+(?:[.](?=\S)[^.!?\n]+)*[.!?]*")  # a dot within "a@b.c" ends nothing
+STEM_LETTERS: Final = 3  # "veggie" names "vegetarian"
 _ENDING: Final = frozenset({Verb.END, Verb.DENY})
 _MEANT_OTHERWISE: Final = frozenset({Manner.HYPOTHETICAL, Manner.QUOTED, Manner.INFERRED})
-
-
-def _cue(*words: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(words)})\b", re.IGNORECASE)
-
-
-_NO: Final = _cue(
-    *("no", "not", "never", r"\w+n't", "cannot", "none", "nobody", "neither", "without", "instead", "wrong", "mistake"),
-    *("any ?more", "any longer", "used to", "former", "formerly", "ex", "left", "quit", "sold", "lost", "gone", "over"),
-    *("gave up", "given up", "forgot", "forgotten", "stopped", "ended", "finished", "died", "cancel+ed", "back"),
-    *("i mean", "rather than"),
-)
-_GUESS: Final = _cue(
-    *("if", "unless", "maybe", "perhaps", "probably", "possibly", "might", "may", "could", "would", "should", "let's"),
-    *("imagine", "suppose", "supposing", "assuming", "wish", "hope", "hoping", "planning", "considering"),
-    *("think of", "thinking of", "thinking about", "want to", "wants to", "as if", "hypothetically"),
-)
-_HEARSAY: Final = _cue(
-    *(r"(?<!\bi )(?:said|told|thought|claimed|wrote)", "says", "tells", "thinks", "claims", "believes", "writes"),
-    *("heard", "according to", "apparently", "allegedly", "reportedly", "rumou?r"),
-)
-_TO_THE_USER: Final = re.compile(r"\A\W*(?:you|your|you're|dear)\b", re.IGNORECASE)
-_TIME: Final = _cue(
-    *(
-        "until",
-        "till",
-        "since",
-        "today",
-        "tonight",
-        "tomorrow",
-        "yesterday",
-        "for now",
-        "for the moment",
-        "temporarily",
-    ),
-    *("for the time being", "right now", "just now", "at the moment", "during", "ago"),
-    *(r"(?:this|next|last|all) (?:day|night|week|weekend|month|quarter|year|spring|summer|autumn|winter)", "of late"),
-    *("will", "shall", r"\w+'ll", "going to", "was", "were", "had", "did", "been", "went", "came", "became", "got"),
-    *("drove", r"(?<!am )(?<!is )(?<!are )(?<!'m )\w+[^\We]ed", r"(?:1[5-9]|20)\d\d(?:-\d\d)*", r"\d+(?:st|nd|rd|th)"),
-    *(
-        "january",
-        "february",
-        "march",
-        "april",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    ),
-    *(
-        r"(?:in|of|since|until) may",
-        "(?:mon|tues|wednes|thurs|fri|satur|sun)day",
-        r"for \w+ (?:days|weeks|months|years)",
-    ),
-)
 
 
 def spoken(text: str, span: tuple[int, int] | None, value: object) -> str | None:
@@ -123,9 +72,22 @@ def _looked_for(candidate: Candidate, words: str) -> tuple[tuple[str, bool], ...
     negated = ends or candidate.verb == Verb.CORRECT or candidate.kind == Manner.NEGATED
     negated = negated or candidate.value is NONE or candidate.value is False
     dated = ends or candidate.since is not None or candidate.until is not None
+    unproven = candidate.source.kind == "user" and candidate.source.episode is None
     return (
-        ("a no or an end", not negated and _NO.search(words) is not None),
-        ("a guess", _GUESS.search(words) is not None or words.rstrip().endswith("?")),
-        ("somebody's word", _HEARSAY.search(words) is not None or _TO_THE_USER.match(words) is not None),
-        ("a time", not dated and _TIME.search(words) is not None),
+        ("a no or an end", not negated and NO.search(words) is not None),
+        ("a guess", GUESS.search(words) is not None or words.rstrip().endswith("?")),
+        ("a wish", REQUEST.search(words) is not None),
+        ("somebody's word", HEARSAY.search(words) is not None or TO_THE_USER.match(words) is not None),
+        ("a time", not dated and TIME.search(words) is not None),
+        ("a line of a paper", unproven and LABEL.match(words) is not None),
+        ("something else", unproven and not _names(words, candidate.value)),
     )
+
+
+def _names(words: str, value: object) -> bool:
+    """Whether words name a value, roughly: they hold the beginning of one of its words, in the letters of it."""
+    if not isinstance(value, str):
+        return True
+    heard = words.casefold()
+    stems = {part[:STEM_LETTERS] for part in re.findall(r"[^\W\d_]+", value.casefold()) if len(part) >= STEM_LETTERS}
+    return not stems or not heard.isascii() or any(stem in heard for stem in stems)

@@ -53,6 +53,45 @@ def test_a_candidate_that_says_what_its_words_say_is_not_doubted(candidate: Cand
     assert unsaid(candidate) is None
 
 
+@pytest.mark.parametrize(
+    ("words", "speak_of"),
+    [
+        ("They have shut the Stripe office.", "a time"),  # the past of a verb that never changes
+        ("My boss has taken me off Stripe.", "a no or an end"),
+        ("Another bad year and I'm off to Stripe.", "a no or an end"),
+        ("I'm toying with Stripe.", "a guess"),
+        ("He goes round telling people I work at Stripe.", "somebody's word"),
+        ("order a Stripe card", "a wish"),
+        ("what's the address of Stripe", "a wish"),
+    ],
+)
+def test_an_end_a_wish_or_hearsay_is_doubted_in_each_form_of_english(words: str, speak_of: str) -> None:
+    told = unsaid(heard(words, source=Source("document"), observed_at="2025-01-01"))
+    assert told is not None and speak_of in told
+
+
+def test_what_passes_for_the_users_own_word_is_borne_out_by_the_words() -> None:
+    """Of a document, or where the passage is named, a line of a paper and a short form are as good as any."""
+    for words in ("employer: Stripe", "One more card reader for the shop."):
+        assert unsaid(heard(words)) is not None
+        assert unsaid(heard(words, source=Source("document"), observed_at="2025-01-01")) is None
+        assert unsaid(heard(words, source=Source("user", episode="a" * 64))) is None
+
+
+@pytest.mark.parametrize(
+    "candidate",
+    [
+        heard("I'm veggie.", "vegetarian"),
+        heard("I take a six.", 6),
+        heard("Am on 50 mg.", "50 mg"),
+        heard("Ich wohne in München.", "Munich"),  # words in other letters name a value in their own way
+    ],
+    ids=str,
+)
+def test_a_value_in_other_words_is_not_doubted(candidate: Candidate) -> None:
+    assert unsaid(candidate) is None
+
+
 def test_what_is_doubted_overrules_nothing_and_is_asked_about_on_every_device() -> None:
     laptop, phone = Desk(1).on("2025-02-01"), Desk(2).on("2025-02-01")
     laptop.says("I work at Stripe.")
