@@ -65,7 +65,8 @@ class Candidate:
         derived_from: ids of the claims from which it follows, or which it retells.
         confidence: what the extractor thinks of it.
         words: the sentence that says it; where they say more than the candidate (an end, a time, a doubt), it is
-            written as a guess, contested, and the user is asked. They are kept only until it is judged.
+            written as a guess, contested, and the user is asked. They are kept only until it is judged. Of the user's
+            own word with no ``episode``, they have to name the value.
         quote: the words that say it, as the extractor read them; ``batch``: what it is to be withdrawn with.
     """
 
