@@ -139,7 +139,9 @@ class Joining(Opened):
             _ = self._syncer.vault.roster
         address = mailbox or next(iter(addresses), None)
         if address is None:
-            raise InvalidInput("no mailbox is known; pass one: invite('folder:PATH') or invite('https://HOST')")
+            raise InvalidInput(
+                "no mailbox is known; name where both meet: folder:PATH, https://HOST or s3://BUCKET/PREFIX"
+            )
         if address not in addresses:
             self.add_mailbox(address)
         for scope in scopes:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from syncmem.errors import Busy, FileError, SyncmemError
+from syncmem.errors import Busy, FileError, InvalidInput, SyncmemError
 
 if TYPE_CHECKING:
     from syncmem.memories import Memories
@@ -37,6 +37,7 @@ EXIT_CODES: Final = {
 }
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Answer = TypeVar("Answer")
 
 
 @dataclass(slots=True)
@@ -221,6 +222,16 @@ def verb(name: str) -> Callable[[Callable[..., None]], click.Command]:
         return click.command(name)(shared_options()(click.pass_obj(function)))
 
     return decorate
+
+
+def answered(ask: Callable[[], Answer], otherwise: str) -> Answer:
+    """What somebody answers at the terminal; where nobody is there to be asked, an error that says what to do then."""
+    try:
+        return ask()
+    except click.Abort as error:
+        if is_terminal("stdin"):
+            raise
+        raise InvalidInput(f"nobody is here to be asked; {otherwise}") from error
 
 
 def is_terminal(stream: str = "stdout") -> bool:

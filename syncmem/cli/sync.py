@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from syncmem.cli.session import NOTABLE, Session, is_terminal, verb
+from syncmem.cli.session import NOTABLE, Session, answered, is_terminal, verb
 from syncmem.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -34,9 +34,11 @@ def invite(
     (a relay). The first time this also makes the vault and shows its recovery phrase.
     """
     with session.memory() as memory:
-        if memory.status().vault is None:
-            _show_phrase(session, memory.create_vault(name), ask=not yes)
-        invitation = memory.invite(mailbox, scopes=scopes)
+        with memory.transaction():  # no vault where there can be no invitation
+            phrase = memory.create_vault(name) if memory.status().vault is None else None
+            invitation = memory.invite(mailbox, scopes=scopes)
+        if phrase is not None:
+            _show_phrase(phrase, ask=not yes)
         if not session.json:
             if is_terminal():
                 click.echo(invitation.qr())
@@ -54,18 +56,12 @@ def invite(
 
 
 def _confirmed(device: str) -> bool:
-    try:
-        return click.confirm(f"{device!r} asks to be let in. Is that the device you hold?", err=True)
-    except click.Abort as error:
-        if is_terminal("stdin"):
-            raise
-        raise InvalidInput(
-            f"{device!r} asked to be let in, and nobody is here to say whether it may; run 'syncmem invite' in a "
-            "terminal, or with --yes, and join with the new code"
-        ) from error
+    question = f"{device!r} asks to be let in. Is that the device you hold?"
+    otherwise = f"{device!r} was not let in: invite in a terminal or with --yes, and join with the new code"
+    return answered(lambda: click.confirm(question, err=True), otherwise)
 
 
-def _show_phrase(session: Session, phrase: str, *, ask: bool) -> None:
+def _show_phrase(phrase: str, *, ask: bool) -> None:
     """Show the recovery phrase, and have three of its words entered again."""
     words = phrase.split()
     click.echo(
@@ -92,7 +88,9 @@ def _show_phrase(session: Session, phrase: str, *, ask: bool) -> None:
 def join(session: Session, code: str, name: str | None, mailbox: str | None, seconds: float) -> None:
     """Join the vault whose device shows CODE, and sync."""
     from syncmem.memory import Memory
+    from syncmem.sync.pairing import Code
 
+    Code.parse(code)
     opening = session.opening(session.key)
     click.echo("Asking to be let in: the other device asks whether this one may; say yes there.", err=True)
     joined = Memory.join(session.db, code, name=name, mailbox=mailbox, wait_seconds=seconds, **opening)
@@ -108,7 +106,10 @@ def recover(session: Session, mailbox: str, name: str | None) -> None:
     """Come back with the recovery phrase: it is asked for, never given as an argument."""
     from syncmem.memory import Memory
 
-    phrase = click.prompt("Recovery phrase", err=True, hide_input=is_terminal("stdin"))
+    phrase = answered(
+        lambda: click.prompt("Recovery phrase", err=True, hide_input=is_terminal("stdin")),
+        "run 'syncmem recover' in a terminal, or give the phrase on standard input",
+    )
     with Memory.recover(session.db, phrase, mailbox, name=name, **session.opening(session.key)) as memory:
         report = memory.sync()
     session.show(report.to_dict(), lambda: f"Recovered. {_summary(report)}")

@@ -21,7 +21,7 @@ from syncmem.cli.options import (
     taken_value,
     value_options,
 )
-from syncmem.cli.session import NOTABLE, Session, verb
+from syncmem.cli.session import NOTABLE, Session, answered, verb
 
 if TYPE_CHECKING:
     from syncmem.observed import Observation
@@ -217,7 +217,9 @@ def erase(session: Session, entity: str | None, yes: bool, **options: Any) -> No
             with session.memory() as memory:
                 names = [entity] if options["aliases"] is False else memory.aliases(entity).names
             what = f"everything about {', '.join(map(repr, names))}"
-        click.confirm(f"Erase {what}, on every device, for good?", abort=True, err=True)
+        question = f"Erase {what}, on every device, for good?"
+        if not answered(lambda: click.confirm(question, err=True), "pass --yes if it is what you want"):
+            raise click.Abort
     episode = options.pop("episode")
     with session.memory() as memory:
         report = memory.erase(entity, episode=episode, **keywords(options))

@@ -179,7 +179,9 @@ class Syncer:
             self._refresh()
             where = list(addresses) if addresses is not None else self.vault.addresses
         if not where:
-            raise InvalidInput("no mailbox is known; name one: sync('folder:PATH') or sync('https://...')")
+            raise InvalidInput(
+                "no mailbox is known; name where devices meet: folder:PATH, https://HOST or s3://BUCKET/PREFIX"
+            )
         return [one for address in where if address not in without for one in self._sync_at(address, patient)]
 
     def _sync_at(self, address: str, patient: bool) -> Iterator[Synced]:

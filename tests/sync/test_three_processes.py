@@ -50,6 +50,10 @@ def test_where_nobody_can_be_asked_who_may_come_in_both_devices_are_told_what_to
     (tmp_path / "shared").mkdir()
     command = [sys.executable, "-m", "syncmem", "--db", "laptop.db", "invite", "folder:shared"]
     assert shell.run("--db", "laptop.db", "init").code == 0
+    for address in ((), ("ftp://host",)):
+        refused = shell.run("--db", "laptop.db", "invite", *address)
+        assert refused.code == 1 and ";" in refused.err and "recovery phrase" not in refused.err
+        assert "belongs to no vault" in shell.run("--db", "laptop.db", "status").err
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment(), text=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -59,7 +63,7 @@ def test_where_nobody_can_be_asked_who_may_come_in_both_devices_are_told_what_to
         joined = shell.run("--db", "phone.db", "join", code, "--name", "phone", "--seconds", "3")
         told = inviting.communicate(timeout=60)[1]
     assert inviting.returncode == joined.code == 1
-    assert "'phone' asked to be let in" in told and "--yes" in told
+    assert "'phone' was not let in" in told and "--yes" in told
     assert "say yes there" in joined.err and "join again" in joined.err
 
     pair(shell, "laptop", "phone", "folder:shared")
