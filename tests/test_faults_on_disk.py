@@ -51,6 +51,8 @@ def test_a_rotten_frame_of_the_log_cuts_it_short_and_no_place_is_used_twice(tmp_
         with Memory(path) as laptop, Memory(copy) as phone:
             assert len(steps(laptop, "ana")) < 4
             laptop.remember("ana", "step", 4)
+            own = {log.id for log in laptop._replica.logs.by_no.values() if log.own}
+            assert own.isdisjoint(log.id for log in phone._replica.logs.by_no.values())
             meet(laptop, phone)
             assert steps(laptop, "ana") == set(range(5))
 
@@ -73,6 +75,19 @@ def test_a_flipped_bit_is_told_or_changes_nothing_that_is_believed(tmp_path: Pat
         outcomes.add(outcome(path, believed))
     assert outcomes <= {"refused", "told", "nothing changed"}
     assert {"told", "nothing changed"} <= outcomes
+
+
+def test_an_event_that_is_not_what_was_signed_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with Memory(path) as memory:
+        memory.remember("ana", "home", "Lisbon")
+        db = memory._replica.db.raw
+        rows = db.execute("SELECT position, body FROM runs WHERE instr(body, ?)", (b"Lisbon",)).fetchall()
+        assert rows
+        for position, body in rows:
+            db.execute("UPDATE runs SET body = ? WHERE position = ?", (body.replace(b"Lisbon", b"Lisbom"), position))
+    with Memory(path) as memory:
+        assert [text for text in memory.doctor(full=True).problems if "chain" in text]
 
 
 def answers(memory: Memory) -> list[str]:

@@ -1,0 +1,1 @@
+"""Bugs planted outside of the fold, each of which a named test must catch: ``python -m tests.planted``."""
