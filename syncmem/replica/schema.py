@@ -231,7 +231,8 @@ CREATE TABLE blobs (
     mailbox INTEGER NOT NULL, stream BLOB NOT NULL, counter INTEGER NOT NULL, digest BLOB NOT NULL,
     state INTEGER NOT NULL, contents BLOB NOT NULL, events INTEGER NOT NULL, reason TEXT, blob BLOB,
     anew INTEGER NOT NULL DEFAULT 0, UNIQUE (mailbox, stream, counter));
-CREATE INDEX blobs_to_do ON blobs (mailbox, state) WHERE state <> 1;
+CREATE INDEX blobs_by_state ON blobs (mailbox, state);
+CREATE INDEX blobs_to_send ON blobs (mailbox) WHERE blob IS NOT NULL;
 CREATE INDEX blobs_small ON blobs (mailbox, stream) WHERE state = 1 AND events < 256;
 CREATE TABLE offers (mailbox INTEGER NOT NULL, key BLOB NOT NULL, signature BLOB NOT NULL, names BLOB NOT NULL);
 CREATE TABLE holdings (mailbox INTEGER, what BLOB, seq INTEGER NOT NULL, PRIMARY KEY (mailbox, what)) WITHOUT ROWID;

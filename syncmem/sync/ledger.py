@@ -93,14 +93,8 @@ class Ledger(Mailboxes):
 
     def passed_over(self, no: int, listed: Set[BlobName]) -> set[BlobName]:
         """The blobs that a mailbox lists at places that were passed over when nothing was to be found there."""
-        sql = "SELECT stream, counter FROM blobs WHERE mailbox = ?"
-        seen = {*self._db.execute(sql, (no,)).fetchall()}
         cursors = self.cursors(no)
-        return {
-            name
-            for name in listed
-            if name.counter <= cursors.get(name.stream, 0) and (name.stream, name.counter) not in seen
-        }
+        return {*self.unseen(no, (name for name in listed if name.counter <= cursors.get(name.stream, 0)))}
 
     def put(
         self, no: int, name: BlobName, state: BlobState, contents: Contents = NOTHING, *, reason: str | None = None,
@@ -113,9 +107,8 @@ class Ledger(Mailboxes):
         self._db.execute("INSERT OR REPLACE INTO blobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def in_state(self, no: int, state: BlobState) -> Iterator[tuple[BlobName, str | None]]:
-        sql = (
-            "SELECT stream, counter, digest, reason FROM blobs WHERE mailbox = ? AND state = ? ORDER BY stream, counter"
-        )
+        columns = "stream, counter, digest, reason"
+        sql = f"SELECT {columns} FROM blobs WHERE mailbox = ? AND state = ? ORDER BY +stream, +counter"
         for stream, counter, digest, reason in self._db.execute(sql, (no, int(state))).fetchall():
             yield BlobName(stream, counter, digest), reason
 
@@ -134,8 +127,8 @@ class Ledger(Mailboxes):
             yield from self._find("stream = ? AND state = 1 AND events < 256", no, stream)
 
     def _find(self, where: str, no: int, *values: object) -> Iterator[tuple[BlobName, Contents]]:
-        columns = "stream, counter, digest, contents"
-        sql = f"SELECT {columns} FROM blobs WHERE mailbox = ? AND {where} ORDER BY stream, counter"
+        columns = "stream, counter, digest, contents"  # with +: the few of a state are sorted, not all looked through
+        sql = f"SELECT {columns} FROM blobs WHERE mailbox = ? AND {where} ORDER BY +stream, +counter"
         for stream, counter, digest, contents in self._db.execute(sql, (no, *values)).fetchall():
             yield BlobName(stream, counter, digest), Contents.read(contents)
 

@@ -13,7 +13,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m tests.benchmarks",
         description="Measure the library beside a log written by hand.",
-        epilog=f"benchmarks:\n{listing}\n\nSYNCMEM_BENCH_CACHE names a folder for the large files; TMPDIR the disk.",
+        epilog=f"benchmarks:\n{listing}\n\nSYNCMEM_BENCH_CACHE: a folder for large files and peers; TMPDIR: the disk.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--scale", choices=SCALES, default="small", help="small: no figures to quote; quick: minutes")

@@ -247,6 +247,25 @@ def test_whoever_was_away_while_blobs_were_dropped_does_not_look_for_them_ever_a
     group.assert_in_sync()
 
 
+def test_a_sync_that_finds_nothing_walks_no_list_of_all_blobs_ever(group: Group) -> None:
+    laptop = group.found()
+    group.pair("phone")
+    crumbs(laptop, group, "laptop", 3)
+    group.settle()
+    connection, asked = laptop._replica.db._connection, set[str]()
+    connection.set_trace_callback(asked.add)
+    group.sync("laptop")
+    connection.set_trace_callback(None)
+    selects = [sql for sql in asked if sql.startswith("SELECT") and "FROM blobs WHERE mailbox = " in sql]
+    plans = {sql: [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}")] for sql in selects}
+    walked = {
+        sql
+        for sql, plan in plans.items()
+        if any(step.endswith("sqlite_autoindex_blobs_1 (mailbox=?)") for step in plan)
+    }
+    assert plans and not walked
+
+
 def test_a_device_that_is_alone_reads_back_before_it_drops(group: Group) -> None:
     laptop = group.found()
     crumbs(laptop, group, "laptop", SMALL_BLOBS_MAX + 2)
