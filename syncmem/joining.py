@@ -18,6 +18,7 @@ from syncmem.opened import Opened, Opening
 from syncmem.replica.catalog import VAULT
 
 if TYPE_CHECKING:
+    from syncmem.model.event import LogKey
     from syncmem.seal.bodies import Member
     from syncmem.sync.pairing import Code, Meeting
     from syncmem.sync.syncer import Syncer
@@ -83,7 +84,7 @@ class Joining(Opened):
 
     def __init__(self, path: str | os.PathLike[str], **options: Any) -> None:
         super().__init__(path, **options)
-        self._replica.govern(lambda key: self._syncer.vault.cut_of(key))
+        self._replica.govern(self._cut_of)
         self._replica.tell_of_repairs(lambda log, last: self._syncer.ledger.doubt(log, last))
         self._replica.subjects_named_by(lambda scope: self._syncer.vault.subject_key(scope))
 
@@ -93,6 +94,11 @@ class Joining(Opened):
         from syncmem.sync.syncer import Syncer
 
         return Syncer(self._replica, self._lock, self._environment.open_mailbox or open_mailbox)
+
+    def _cut_of(self, key: LogKey) -> int | None:
+        """Where a log stops to count; nothing is loaded to say so where there is no vault."""
+        belongs = self._replica.db.execute("SELECT 1 FROM statements LIMIT 1").fetchone()
+        return self._syncer.vault.cut_of(key) if belongs else None
 
     # -- the vault ----------------------------------------------------------------------------------
 

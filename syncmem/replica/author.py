@@ -15,22 +15,25 @@ from syncmem.errors import BrokenChain, Forked, PeerError
 from syncmem.model.clock import next_clock
 from syncmem.replica.chain import Log
 from syncmem.replica.connection import Database
+from syncmem.replica.cuts import Cuts
 from syncmem.replica.identity import Identities, Identity
 from syncmem.replica.logs import Logs
 from syncmem.seal.keys import sign
 
 _ANY_SCOPE: Final = "vault"
+_PRESENT: Final = "SELECT coalesce(max(n), 0) + 1 FROM transactions"  # the transaction that is being written
 
 
 class Author:
     """Writes for the device that owns a replica's file."""
 
     def __init__(
-        self, database: Database, logs: Logs, environment: Environment, public_key: Callable[[bytes], bytes],
-        *, keyring: bool = False,
+        self, database: Database, logs: Logs, cuts: Cuts, environment: Environment,
+        public_key: Callable[[bytes], bytes], *, keyring: bool = False,
     ) -> None:  # fmt: skip
         self._db = database
         self._logs = logs
+        self._cuts = cuts
         self._environment = environment
         self._identities = Identities(database, logs, environment, public_key, keyring=keyring)
         self.side = self._identities.side
@@ -54,8 +57,12 @@ class Author:
             if self.identity is None:
                 self.identity = self._identities.current() or self._identities.begin()
                 self._logs.forget()
-            log = self._logs.introduce(self.identity.log_key(scope), own=True)
+            key = self.identity.log_key(scope)
+            is_new = key.id not in self._logs.by_id
+            log = self._logs.introduce(key, own=True)
             self._own_ids[scope] = log.id
+            if is_new:
+                self._cuts.begin(key, self._db.execute(_PRESENT).fetchone()[0])
         return log
 
     def empty_log(self, scope: str) -> Log:
@@ -85,9 +92,10 @@ class Author:
             self._db.executemany("UPDATE logs SET own = 0 WHERE no = ?", back)
             self._logs.forget()
 
-    def can_sign_for(self, device: bytes) -> bool:
-        """Whether this is the device: what it writes now or would write in a new incarnation is signed with its key."""
-        return self._identities.can_sign_for(device)
+    def can_move(self, log: Log) -> bool:
+        """Whether this device wrote a log and may move a branch of it: a removed one may not, it would not count."""
+        assert log.key is not None, "events of it are held"
+        return self._identities.can_sign_for(log.key.device) and self._cuts.asked(log.key) is None
 
     def sign(self, words: bytes) -> bytes:
         """The signature of a log's head."""

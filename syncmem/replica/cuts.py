@@ -7,6 +7,9 @@ which this device learned of it, so that what was believed before stays answerab
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from syncmem.model.event import LogKey
 from syncmem.replica.connection import Database
 from syncmem.replica.logs import SEQ_MASK, Logs
 
@@ -17,6 +20,7 @@ class Cuts:
     def __init__(self, database: Database, logs: Logs) -> None:
         self._db = database
         self._logs = logs
+        self.asked: Callable[[LogKey], int | None] = lambda key: None  # the vault: where a log stops to count
         self.superseded: set[int] = set()  # the events of which a twin counts instead
         self.forget()
 
@@ -40,6 +44,10 @@ class Cuts:
             return False
         cut = self.of(self._logs.log_of(position).id)
         return cut is not None and position & SEQ_MASK > cut
+
+    def begin(self, key: LogKey, n: int) -> None:
+        """A log begins in transaction ``n``, here or elsewhere, perhaps of a removed device."""
+        self.note(key.id, n, self.asked(key))
 
     def note(self, log: bytes, n: int, seq: int | None) -> bool:
         """Store that a log counts up to ``seq`` from transaction ``n`` on; whether that is new."""

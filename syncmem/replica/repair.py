@@ -75,7 +75,7 @@ class Repair:
             Forked, BrokenChain: it is another device's log, or where they part has not arrived yet.
         """
         log = self._logs.by_id[frame.key.id]
-        if not log.seq or not self._author.can_sign_for(log.device):
+        if not log.seq or not self._author.can_move(log):
             raise why
         theirs = self._attached(log, frame, why)
         held = self._logs.head_at(log, theirs.first - 1) if theirs.first <= log.seq else b""
@@ -185,7 +185,7 @@ class Repair:
     def _settle_log(self, log: Log, n: int) -> None:
         if self._moves.path(log.id, log.seq, log.head) is not None:
             self._go_back(log)
-        elif self._author.can_sign_for(log.device) and (branch := self._beyond_what_is_void(log)):
+        elif self._author.can_move(log) and (branch := self._beyond_what_is_void(log)):
             self._move(branch, n)
             self.settle(n, {log.id})
 

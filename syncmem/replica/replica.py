@@ -85,7 +85,6 @@ class Replica:
             self.cuts = Cuts(self.db, self.logs)
             self.moves = Moves(self.db, self.logs, self.cuts)
             self._tell_of_repair: Callable[[bytes, int], None] = lambda log, last: None
-            self._cut_of: Callable[[LogKey], int | None] = lambda key: None
             self._forget_also: list[Callable[[], None]] = []
             self.fold = Fold(self.db, self.logs, self.catalog, self.clocks, self.cuts, self.moves)
             self.erasures = Erasures(self.db, self.logs, self.cuts, self.moves)
@@ -93,7 +92,7 @@ class Replica:
             self.index, self.readlog = Index(self.db), ReadLog(self.db)
             self.erasing = Erasing(*parts, self.erasures, self.index, self.readlog)
             self.scrubber = Scrubber(self.db)
-            self.author = Author(self.db, self.logs, environment, public_key, keyring=keyring)
+            self.author = Author(self.db, self.logs, self.cuts, environment, public_key, keyring=keyring)
             self._repair = Repair(self.db, self.logs, self.moves, self.erasures, self.author)
             self._seen = self.db.data_version()
             self._forget()
@@ -220,7 +219,7 @@ class Replica:
             return []
         log = self.logs.by_id.get(frame.key.id)
         if log is None or not log.seq:  # a log that was only referred to is as new as one never heard of
-            self.cuts.note(frame.key.id, n, self._cut_of(frame.key))
+            self.cuts.begin(frame.key, n)
         try:
             return [Arrival(*placed) for placed in self.logs.receive(frame, n, self._admit)]
         except (Forked, BrokenChain) as error:
@@ -365,7 +364,7 @@ class Replica:
 
     def govern(self, cut_of: Callable[[LogKey], int | None]) -> None:
         """Ask the vault where a log stops to count (None: it does not)."""
-        self._cut_of = cut_of
+        self.cuts.asked = cut_of
 
     def recut(self) -> Written | None:
         """Ask the vault anew about every log; what that changed. Inside a write transaction."""
@@ -373,7 +372,7 @@ class Replica:
         positions: list[int] = []
         for log in self.logs.by_no.values():
             if log.key is not None:
-                before, after = self.cuts.of(log.id), self._cut_of(log.key)
+                before, after = self.cuts.of(log.id), self.cuts.asked(log.key)
                 if before != after and self.cuts.note(log.id, n, after):
                     least = min(log.seq if cut is None else cut for cut in (before, after))
                     positions += [log.position(seq) for seq in range(least + 1, log.seq + 1)]

@@ -55,7 +55,9 @@ class Ledger(Mailboxes):
 
         ``reason``: why some of it does not fit what is held; see :meth:`doubt`.
         """
-        state = BlobState.DUE if self._holds_erased(contents) else BlobState.TAKEN
+        standing = contents if reason else self._without_void(contents)
+        goes = standing is not contents or self._holds_erased(contents)
+        state, contents = BlobState.DUE if goes else BlobState.TAKEN, standing
         self.put(no, name, state, contents, reason=reason)
         self.hold(no, contents)
         for places in contents.replaced:
@@ -216,10 +218,24 @@ class Ledger(Mailboxes):
         sql = "UPDATE blobs SET state = ? WHERE state IN (?, ?) AND reason IS NOT NULL"
         self._db.execute(sql, (int(BlobState.HELD), *taken))
 
+    def _without_void(self, contents: Contents) -> Contents:
+        """What of a blob stands: of a log with a void branch what is held; the rest stands elsewhere."""
+        sql = "SELECT seq FROM logs WHERE id = ? AND EXISTS (SELECT 1 FROM moves WHERE log = logs.id AND acts)"
+        for stretch in contents.logs:
+            row = self._db.execute(sql, (stretch.log,)).fetchone()
+            if row is not None and stretch.last > row[0]:
+                contents = contents.cut_back(stretch.log, row[0])
+        return contents
+
     def _write_void_anew(self, log: bytes, last: int) -> None:
-        """Blobs that fit a branch that is void hold its payloads, whatever is erased where they stand now: they go."""
+        """Blobs that fit a branch that is void hold its payloads, whatever is erased where they stand now: they go.
+
+        Of those that go already, for what was erased, what is void will never be held here to be written anew.
+        """
+        states = (BlobState.TAKEN, BlobState.REPLACED, BlobState.DUE, BlobState.DROPPING)
         for known in self.all():
-            for name, contents in self._find("state = 1 AND reason IS NULL", known.no):
+            fitting = f"state IN ({', '.join('?' * len(states))}) AND reason IS NULL"
+            for name, contents in self._find(fitting, known.no, *map(int, states)):
                 if any(one.log == log and one.last > last for one in contents.logs):
                     self.put(known.no, name, BlobState.DUE, contents.cut_back(log, last))
 

@@ -16,6 +16,8 @@ from tests.simulator.world import SECOND, World
 SIZES = {"small": (3, 60), "large": (6, 200)}  # devices at most, steps
 WAITS = (0, 0, 0, 1, 1, 60, 3600, 3600, 86_400, 40 * 86_400)  # seconds before a step
 TOUCHES_MAX = 60  # of the world, before a process dies
+BACK = 0.2  # chance of each step that a device without its key comes back
+OF_TWO = ("pair", "revoke")  # nobody dies in them
 ALWAYS = ("remember", "sync", "look")
 
 
@@ -41,8 +43,9 @@ def drawn_world(seed: int, size: str) -> dict[str, Any]:
 def _weights(random: Random) -> dict[str, float]:
     """How often each operation is done; the share that is off differs from seed to seed, and a few come often."""
     off, calm = random.choice((0.0, 0.2, 0.5)), random.random() < 0.1
-    weights, stormy = {}, random.sample(list(TABLE), 4)
-    for name, operation in TABLE.items():
+    drawn = {name: operation for name, operation in TABLE.items() if operation.weight}
+    weights, stormy = {}, random.sample(list(drawn), 4)
+    for name, operation in drawn.items():
         if name not in ALWAYS and (random.random() < off or (operation.fault and calm)):
             continue
         weights[name] = round(operation.weight * random.choice((0.3, 1, 1, 3)) * (5 if name in stormy else 1), 2)
@@ -68,6 +71,8 @@ def drawn_steps(world: World) -> Iterator[Step]:
 def drawn_step(world: World, random: Random, number: int) -> Step:
     world.step = number
     weights = world.drawn["weights"]
+    if world.keyless and (back := _come_back(world, number)):
+        return back
     while True:
         name = random.choices(list(weights), list(weights.values()))[0]
         device = random.choice(list(world.devices))
@@ -80,6 +85,14 @@ def drawn_step(world: World, random: Random, number: int) -> Step:
     climate = world.drawn["weather"]
     if name in ("sync", "read episodes") and random.random() < climate["often"]:
         step["net"] = dict.fromkeys(climate["kinds"], climate["chance"])
-    if random.random() < world.drawn["deaths"] and not TABLE[name].fault and name not in ("pair", "revoke"):
+    if random.random() < world.drawn["deaths"] and not TABLE[name].fault and name not in OF_TWO:
         step["dies"] = random.randint(1, TOUCHES_MAX)
     return step
+
+
+def _come_back(world: World, number: int) -> Step | None:
+    """A device that lost its key may be let in anew; drawn apart, so that worlds where none did stay what they are."""
+    random = world.random("come back")
+    device = random.choice(list(world.devices))
+    choices = TABLE["come back"].draw(random, world, device) if random.random() < BACK else None
+    return None if choices is None else {"n": number, "do": "come back", "on": device, **choices}

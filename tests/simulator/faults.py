@@ -107,6 +107,7 @@ def lose_the_side_file(world: World, device: Device, step: dict[str, Any]) -> st
     if len(world.live) < 3 or device.name in world.removed:
         return SKIPPED
     world.removed.add(device.name)
+    world.keyless.add(device.name)
     world.orphans.add(device.memory._telling.device_id(device.public or b""))
     with world.losing(device.name):
         device.memory.close()

@@ -17,6 +17,7 @@ from syncmem.errors import FileError, MailboxError
 from syncmem.model.instant import to_datetime
 from tests.simulator import laws
 from tests.simulator.device import Device
+from tests.simulator.ledger import held
 from tests.simulator.world import NOON, World
 from tests.sync.test_versions import write_as_later_version
 from tests.test_replicas_machine import names_in, state
@@ -32,7 +33,7 @@ Run = Callable[[World, Device, dict[str, Any]], str]
 
 
 class Operation(NamedTuple):
-    """``fault``: whether it is one; ``weight``: how often, where a seed does not say otherwise."""
+    """``fault``: whether it is one; ``weight``: how often, where a seed does not say otherwise (0: see drawing)."""
 
     name: str
     weight: float
@@ -367,16 +368,23 @@ def _newcomer(random: Random, world: World, name: str) -> dict[str, Any] | None:
 @operation(4, _newcomer)
 def pair(world: World, device: Device, step: dict[str, Any]) -> str:
     """A new device is let in."""
-    from syncmem import Memory
-
     if device.name in world.removed or step["name"] in world.devices:
         return SKIPPED
     if synced(world, device) == "removed" or device.memory._syncer.vault.current("vault") is None:
         return SKIPPED
     shared = [scope for scope in step["scopes"] if scope in device.memory._syncer.vault.scopes]
     new = Device(step["name"], world)
+    _let_in(world, device, new, shared)
+    world.devices[new.name] = new
+    return "paired"
+
+
+def _let_in(world: World, device: Device, new: Device, scopes: list[str]) -> None:
+    """A code of one device lets another one in."""
+    from syncmem import Memory
+
     options: dict[str, Any] = {"zone": "UTC", "embedder": None, "keyring": world.keyrings}
-    invitation = device.memory.invite(scopes=shared)
+    invitation = device.memory.invite(scopes=scopes)
     _carry_all(world)
     for _ in range(2):
         try:
@@ -390,8 +398,34 @@ def pair(world: World, device: Device, step: dict[str, Any]) -> str:
             _carry_all(world)
     else:
         raise AssertionError("a device that was let in does not get in")
-    world.devices[new.name] = new
-    return "paired"
+
+
+def _keyless(random: Random, world: World, name: str) -> dict[str, Any] | None:
+    found = sorted(world.keyless)
+    return {"who": random.choice(found), "scopes": world.scopes[1:]} if found and name in world.live else None
+
+
+@operation(0, _keyless)
+def come_back(world: World, device: Device, step: dict[str, Any]) -> str:
+    """A device that lost its key is told to be let in anew, and what only it held comes back with it."""
+    who = world.devices.get(step["who"])
+    if who is None or who.name not in world.keyless or device.name in world.removed:
+        return SKIPPED
+    if synced(world, device) == "removed" or device.memory._syncer.vault.current("vault") is None:
+        return SKIPPED
+    if who.memory._syncer.vault.roster.member(who.public or b"") is not None:
+        return SKIPPED  # its key was put back
+    told = who.memory.status().outside
+    laws.must("I13", told is not None and "syncmem join" in told, f"{who.name} is not told how to come back")
+    shared = [scope for scope in step["scopes"] if scope in device.memory._syncer.vault.scopes]
+    del world.devices[who.name]  # nobody looks at it meanwhile
+    who.memory.close()
+    _let_in(world, device, who, shared)
+    world.devices[who.name] = who
+    world.keyless.discard(who.name)
+    world.removed.discard(who.name)
+    world.ledger.lost -= held(who.memory)
+    return "back"
 
 
 def _carry_all(world: World, *names: str) -> None:

@@ -45,6 +45,7 @@ class World:
         self.servers: dict[str, Server] = {}
         self.by_step: dict[int, list[Words]] = {}  # what each step wrote
         self.losses = False  # whether a mailbox has lost anything without saying so
+        self.keyless: set[str] = set()  # devices whose key was lost: they wait to be let in anew
         self.orphans: set[str] = set()  # ids of devices that are members and will never be heard of again
         self.forks = False  # whether two lives of one device may have written: then a place may be taken twice
         self.salts: dict[tuple[bytes, bytes], bytes] = {}
