@@ -16,6 +16,7 @@ from tests.simulator.world import SECOND, World
 SIZES = {"small": (3, 60), "large": (6, 200)}  # devices at most, steps
 WAITS = (0, 0, 0, 1, 1, 60, 3600, 3600, 86_400, 40 * 86_400)  # seconds before a step
 TOUCHES_MAX = 60  # of the world, before a process dies
+BUCKETS = 0.15  # share of the worlds that meet in object storage
 BACK = 0.2  # chance of each step that a device without its key comes back
 OF_TWO = ("pair", "revoke")  # nobody dies in them
 ALWAYS = ("remember", "sync", "look")
@@ -26,6 +27,8 @@ def drawn_world(seed: int, size: str) -> dict[str, Any]:
     random = Random(f"world/{size}/{seed}")
     devices, steps = SIZES[size]
     addresses = [f"{random.choice(SERVERS)}:{number}" for number in range(random.choice((1, 1, 1, 2)))]
+    if Random(f"bucket/{size}/{seed}").random() < BUCKETS:
+        addresses[0] = "bucket:0"  # drawn apart: other worlds stay what they are
     return {
         "seed": f"{size}/{seed}",
         "devices": random.randint(2, devices),

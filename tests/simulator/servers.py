@@ -15,6 +15,7 @@ from syncmem.relay.store import SqliteStore
 from syncmem.sync.folder import Folder
 from syncmem.sync.in_memory import InMemoryServer
 from syncmem.wire.mailbox import Answer, BlobName, Drop, Exchange, Mailbox
+from tests.simulator.buckets import BucketServer
 
 KINDS = ("memory", "relay", "folder")
 Given = tuple[BlobName, bytes | None]
@@ -275,6 +276,8 @@ def opened(address: str, seed: str, folder: Path) -> Server:
         return RelayServer(address, seed, folder / address.replace(":", "-"))
     if kind == "folder":
         return FolderServer(address, seed, folder / address.replace(":", "-"))
+    if kind == "bucket":
+        return BucketServer(address, seed)
     if kind == "memory":
         return MemoryServer(address, seed)
     raise Unreachable(f"nothing is at {address}; name another")
