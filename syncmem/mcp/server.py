@@ -16,12 +16,14 @@ from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.tools import Tool
 
 from syncmem.errors import InvalidInput, SyncmemError
 from syncmem.mcp.asking import answer_tool
 from syncmem.mcp.tools import READS, WRITES, Tools, Whose, told
 
 if TYPE_CHECKING:
+    from mcp.types import ToolAnnotations
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from syncmem.memory import Memory
@@ -42,20 +44,32 @@ def build(memory: Memory | Whose, *, agent: str = "mcp") -> MCPServer[Any]:
     """A server of one memory, or of that of whoever asks."""
     import syncmem
 
-    server: MCPServer[Any] = MCPServer(
-        "syncmem", title="Memory", instructions=INSTRUCTIONS, version=syncmem.__version__, log_level="WARNING"
-    )
     whose: Whose = memory if callable(memory) else lambda: nullcontext(memory)
     tools = Tools(whose, agent)
     reading: list[Callable[..., Any]] = [tools.recall, tools.briefing, tools.believe, tools.history, tools.why]
     writing: list[Callable[..., Any]] = [tools.remember, tools.end, tools.retract, tools.correct]
-    for tool in [*reading, tools.questions, tools.status]:
-        server.add_tool(told(tool), annotations=READS)
-    for tool in writing:
-        server.add_tool(told(tool), annotations=WRITES)
-    server.add_tool(answer_tool(whose), annotations=WRITES)
+    offered = [_strict(told(tool), READS) for tool in [*reading, tools.questions, tools.status]]
+    offered += [_strict(told(tool), WRITES) for tool in writing]
+    server: MCPServer[Any] = MCPServer(
+        "syncmem",
+        title="Memory",
+        instructions=INSTRUCTIONS,
+        version=syncmem.__version__,
+        log_level="WARNING",
+        tools=[*offered, _strict(answer_tool(whose), WRITES)],
+    )
     _add_briefing(server, tools)
     return server
+
+
+def _strict(function: Callable[..., Any], annotations: ToolAnnotations) -> Tool:
+    """A tool that refuses arguments it does not know: a misspelt date must not be lost in silence."""
+    tool = Tool.from_function(function, annotations=annotations)
+    model = tool.fn_metadata.arg_model
+    model.model_config["extra"] = "forbid"
+    model.model_rebuild(force=True)
+    tool.parameters = model.model_json_schema(by_alias=True)
+    return tool
 
 
 def _add_briefing(server: MCPServer[Any], tools: Tools) -> None:

@@ -213,3 +213,13 @@ def test_an_inner_fault_tells_the_model_nothing(memory: Memory) -> None:
         return await refused(client, "believe", entity="ana")
 
     assert "Traceback" not in talk(build(memory), say)
+
+
+def test_an_argument_that_no_tool_has_is_refused_and_nothing_is_written(memory: Memory) -> None:
+    """A misspelt date would be lost in silence."""
+
+    async def say(client: Client) -> Any:
+        return await refused(client, "remember", entity="ana", predicate="home_city", value="Lisbon", sinse="2024")
+
+    assert "sinse" in talk(build(memory), say)
+    assert memory.believe("ana", "home_city") is None
