@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import msgpack
 
-from syncmem.errors import NotCanonical
+from syncmem.errors import Damaged, NotCanonical
 
 DEPTH_MAX: Final = 16  # nesting; the C decoder itself stops at 1,024
 EVENT_BYTES_MAX: Final = 64 * 1024  # header and payload of one event
@@ -110,7 +110,12 @@ def unpack_each(parts: Sequence[bytes]) -> list[Any] | None:
 
 def unpack_own(data: bytes) -> Any:
     """The value of bytes that this process or another of the same replica wrote: nothing is checked."""
-    return msgpack.unpackb(data, raw=False, strict_map_key=False, use_list=True)
+    try:
+        return msgpack.unpackb(data, raw=False, strict_map_key=False, use_list=True)
+    except ValueError as error:
+        raise Damaged(
+            f"a row of the file cannot be read ({error}); run 'syncmem rebuild', or restore a backup"
+        ) from error
 
 
 # -- before anything is made of bytes -----------------------------------------------------------------

@@ -29,10 +29,12 @@ def examine(replica: Replica, *, full: bool) -> Doctor:
     facts: dict[str, Any] = {}
     problems: list[str] = []
     stored = (_library, _file, _keys, _logs, _forks, _clocks, _held, _erased, _episodes, _recall)
-    for look in (*stored, diagnose, _candidates):
-        look(replica, facts, problems)
+    for look in (*stored, diagnose, _candidates, *((_read_all,) if full else ())):
+        try:
+            look(replica, facts, problems)
+        except (AssertionError, LookupError, TypeError, ValueError) as error:  # rows that say what none can say
+            problems.append(f"a row is damaged ({error!r}); run 'syncmem rebuild', or restore a backup")
     if full:
-        _read_all(replica, facts, problems)
         _rotten(replica, problems)
         _folded_again(replica, facts, problems)
     return Doctor(facts, tuple(problems))

@@ -13,7 +13,8 @@ from random import Random
 
 import pytest
 
-from syncmem import Memory, restore
+from syncmem import Environment, ManualClock, Memory, restore
+from syncmem.environment import seeded_randomness
 from syncmem.errors import DiskFull, SyncmemError
 from tests.sync.group import Group
 from tests.test_processes import ENVIRONMENT, WRITER, meet, start, steps
@@ -59,7 +60,8 @@ def test_a_rotten_frame_of_the_log_cuts_it_short_and_no_place_is_used_twice(tmp_
 
 def test_a_flipped_bit_is_told_or_changes_nothing_that_is_believed(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
-    with Memory(path) as memory:
+    environment = Environment(ManualClock(1_750_000_000_000_000), seeded_randomness(1))  # always the same bytes
+    with Memory(path, environment=environment) as memory:
         memory.define("home", cardinality="single")
         for number in range(40):
             memory.remember(f"person {number % 7}", "home", f"town {number}")
@@ -75,6 +77,20 @@ def test_a_flipped_bit_is_told_or_changes_nothing_that_is_believed(tmp_path: Pat
         outcomes.add(outcome(path, believed))
     assert outcomes <= {"refused", "told", "nothing changed"}
     assert {"told", "nothing changed"} <= outcomes
+
+
+def test_damage_that_the_driver_cannot_even_quote_is_told(tmp_path: Path) -> None:
+    """A bit of a table's own text turned: the message about it is no text."""
+    path = tmp_path / "a.db"
+    with Memory(path) as memory:
+        memory.remember("ana", "home", "Lisbon")
+    whole = path.read_bytes()
+    for place in range(whole.index(b"CREATE TABLE identity"), whole.index(b"CREATE TABLE identity") + 40):
+        data = bytearray(whole)
+        data[place] |= 0x80
+        lay(path, {"": bytes(data)})
+        with pytest.raises(SyncmemError), Memory(path) as memory:
+            memory.believe("ana", "home")
 
 
 def test_an_event_that_is_not_what_was_signed_is_told(tmp_path: Path) -> None:

@@ -40,6 +40,9 @@ _ADVICE: Final[dict[str, tuple[type[FileError], str]]] = {
     "SQLITE_IOERR": (FileError, "the disk reported an error; check it, then open the replica again"),
 }
 
+# What the driver raises: where its message quotes damaged text, not even an error of its own.
+FAILURES: Final = (driver.dbapi.Error, UnicodeDecodeError)
+
 
 def translated(error: Exception) -> Exception:
     """The library's error for a driver's error, or the error itself where it is not one."""
@@ -47,7 +50,7 @@ def translated(error: Exception) -> Exception:
     for prefix, (kind, advice) in _ADVICE.items():
         if name.startswith(prefix):
             return kind(f"{error}; {advice}")
-    if isinstance(error, driver.dbapi.DatabaseError) and not isinstance(error, _OUR_FAULT):
+    if isinstance(error, (driver.dbapi.DatabaseError, UnicodeDecodeError)) and not isinstance(error, _OUR_FAULT):
         return Damaged(f"{error}; the file is not as it was left: run 'syncmem doctor --full', or restore a backup")
     return error
 
@@ -97,7 +100,7 @@ class Database:
         """Run one statement; the cursor. Raises the library's errors."""
         try:
             return self._connection.execute(sql, parameters)
-        except driver.dbapi.Error as error:
+        except FAILURES as error:
             raise self._refusal(error) from error
         except (UnicodeEncodeError, OverflowError) as error:  # what no file can hold, none needs to be asked for
             raise InvalidInput(f"{error}; pass text without half surrogate pairs, and numbers of 64 bits") from error
@@ -105,7 +108,7 @@ class Database:
     def executemany(self, sql: str, rows: Iterable[tuple[Any, ...]]) -> None:
         try:
             self._connection.executemany(sql, rows)
-        except driver.dbapi.Error as error:
+        except FAILURES as error:
             raise self._refusal(error) from error
 
     @property
@@ -128,7 +131,7 @@ class Database:
             yield
             self.check_whole()
             self._patiently(lambda: self._connection.execute("COMMIT"))
-        except driver.dbapi.Error as error:  # met while rows were fetched
+        except FAILURES as error:  # met while rows were fetched
             self._roll_back()
             raise self._refusal(error) from error
         except BaseException:
@@ -147,7 +150,7 @@ class Database:
         try:
             yield
             self.execute("COMMIT")  # nothing was written but perhaps temporary tables
-        except driver.dbapi.Error as error:
+        except FAILURES as error:
             self._roll_back()
             raise self._refusal(error) from error
         except BaseException:
@@ -227,7 +230,7 @@ class Database:
             return known
         try:
             damage = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-        except driver.dbapi.Error as worse:
+        except FAILURES as worse:
             return translated(worse)
         return error if damage == "ok" else translated(driver.dbapi.DatabaseError(damage))
 
@@ -246,7 +249,7 @@ class Database:
         try:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
-        except driver.dbapi.Error as error:
+        except FAILURES as error:
             raise self._refusal(error) from error
 
     def _refusal(self, error: Exception) -> Exception:
@@ -262,7 +265,7 @@ class Database:
         while True:
             try:
                 return action()
-            except driver.dbapi.Error as error:
+            except FAILURES as error:
                 refusal = translated(error)
                 if not isinstance(refusal, Busy) or clock.elapsed() >= deadline:
                     raise refusal from error

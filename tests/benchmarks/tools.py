@@ -2,6 +2,8 @@
 
 The server is a process of its own; the "baseline" is the same verb called on an open Memory.  ``status`` says what the
 protocol takes, nearly alone.
+
+Reach (first stage): none is set; who waits is a model, for seconds.
 """
 
 from __future__ import annotations

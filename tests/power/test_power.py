@@ -20,7 +20,7 @@ def power(*options: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_whenever_the_power_goes_nothing_acknowledged_is_lost_and_nothing_is_half() -> None:
-    found = power("--seed", "0", "--runs", "20", "--every", "9")
+    found = power("--seed", "0", "--runs", "20", "--every", "15")
     assert found.returncode == 0, f"{found.stdout}{found.stderr}"
     assert "0 failures" in found.stdout
 

@@ -15,7 +15,7 @@ from tests.simulator.trace import Trace
 
 ROOT = Path(__file__).parents[2]
 REGRESSIONS = sorted((Path(__file__).parent / "regressions").glob("*.json"))
-PARTS, SEEDS_OF_A_PART = 8, 9  # small worlds: two or three a second
+PARTS, SEEDS_OF_A_PART = 8, 7  # small worlds: two or three a second
 LARGE = range(2)
 
 

@@ -288,7 +288,7 @@ def test_without_a_vault_or_a_mailbox_the_next_step_is_named(group: Group) -> No
         memory.sync()
     assert memory.status().vault is None
     memory.create_vault("alone")
-    with pytest.raises(InvalidInput, match="name one"):
+    with pytest.raises(InvalidInput, match="no mailbox is known; name where"):
         memory.sync()
     with pytest.raises(InvalidInput, match="belongs to a vault already"):
         memory.create_vault("again")
