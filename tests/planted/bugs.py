@@ -36,8 +36,8 @@ PLANTED = (
         Bug(
             "a write is told before it is committed",
             "replica/connection.py",
-            '            self._patiently(lambda: self._connection.execute("COMMIT"))\n        except driver',
-            "            pass\n        except driver",
+            '            self._patiently(lambda: self._connection.execute("COMMIT"))\n        except FAILURES',
+            "            pass\n        except FAILURES",
         ),
         "test_memory.py::test_every_verb_has_its_receipt",
     ),
