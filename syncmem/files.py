@@ -16,7 +16,7 @@ from syncmem.errors import FileError, InvalidInput, NotAReplica, SyncmemError
 from syncmem.private import open_new
 from syncmem.replica import driver, schema
 from syncmem.replica.cipher import FileKey, file_key
-from syncmem.replica.connection import opened, translated
+from syncmem.replica.connection import FAILURES, opened, translated
 from syncmem.replica.side import SUFFIX, resealing
 
 T = TypeVar("T")
@@ -194,7 +194,7 @@ def _copy_checked(source: str, target: Path, key: FileKey | None) -> None:
             _copy(connection, target, key, key)
         finally:
             connection.close()
-    except driver.dbapi.Error as error:
+    except FAILURES as error:
         raise translated(error) from error
 
 
@@ -216,7 +216,7 @@ def _copy(
             damage = target.execute("PRAGMA quick_check(1)").fetchone()[0]
         finally:
             target.close()
-    except driver.dbapi.Error as error:
+    except FAILURES as error:
         raise translated(error) from error
     if damage != "ok":
         raise FileError(f"the copy is damaged ({damage}); check the disk, then try again")

@@ -15,9 +15,8 @@ from syncmem.cloud import service_of
 from syncmem.environment import Environment
 from syncmem.errors import FileError, InvalidInput
 from syncmem.model.instant import find_zone, parse
-from syncmem.replica import driver
 from syncmem.replica.cipher import file_key
-from syncmem.replica.connection import WAIT_SECONDS, translated
+from syncmem.replica.connection import FAILURES, WAIT_SECONDS, translated
 from syncmem.replica.driver import MEMORY
 from syncmem.replica.reading import Reading
 from syncmem.replica.replica import Replica
@@ -66,7 +65,7 @@ class Opened:
         options: Any = {"key": file_key(key), "keyring": keyring, "wait_seconds": wait_seconds}
         try:
             self._replica = Replica(self._path, self._environment, public_key, **options)
-        except driver.dbapi.Error as error:  # met while rows were fetched
+        except FAILURES as error:  # met while rows were fetched
             raise translated(error) from error
         self._reading = Reading(self._replica)
         self._telling = Telling(self._replica)
@@ -111,7 +110,7 @@ class Opened:
             try:
                 self._replica.refresh()
                 yield
-            except driver.dbapi.Error as error:  # met while rows were fetched
+            except FAILURES as error:  # met while rows were fetched
                 raise translated(error) from error
 
     def _moment(self, when: When, zone: str | tzinfo | None = None) -> int:

@@ -59,18 +59,16 @@ class Finding:
         found |= islice(self._of_documents(proposed.documents, axes), DOCUMENTS_MAX)
         if likeness is not None:
             found |= islice(self._of_documents(likeness.nearest(axes, filters), axes), NEAREST_MAX)
-        if likeness is not None:
-            near = likeness.of((one.slot.id, digest(one.lane, one.rectangle.value)) for one in found.values())
-            found = {
-                key: replace(one, likeness=near.get((one.slot.id, digest(one.lane, one.rectangle.value))))
-                for key, one in found.items()
-            }
-        scored = [
-            score(one, question, axes, matches.get(slot.predicate), proposed.weights, said.get(slot.id, ()), by=by)
-            for one in found.values()
-            for slot in (one.slot,)
-        ]
-        return sorted((one for one in scored if one.why or axes.entity is not None), key=lambda one: one.order)
+            named = {key: (one.slot.id, digest(one.lane, one.rectangle.value)) for key, one in found.items()}
+            near = likeness.of(named.values())
+            found = {key: replace(one, likeness=near.get(named[key])) for key, one in found.items()}
+
+        def scored(one: Found) -> Scored:
+            match, once = matches.get(one.slot.predicate), said.get(one.slot.id, ())
+            return score(one, question, axes, match, proposed.weights, once, by=by)
+
+        best = map(scored, found.values())
+        return sorted((one for one in best if one.why or axes.entity is not None), key=lambda one: one.order)
 
     def about(self, axes: Axes) -> list[Found]:
         """All that is believed of an entity."""
