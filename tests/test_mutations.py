@@ -1,7 +1,6 @@
 """Planted bugs: each of them must make the engine depart from the reference on a few seeds.
 
-A bug is one piece of text of one file, replaced in a copy of the package.  Where that text is no longer
-there, the bug is to be planted anew: the test says which one.
+A bug is planted as :mod:`tests.planting` does; where its text is no longer there, the test says which one it is.
 """
 
 from __future__ import annotations
@@ -9,25 +8,15 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.planting import ROOT, Bug, fits, plant
+
 SEEDS = "0-150"
 SECONDS_MAX = 60
 COPIED_TESTS = ("__init__", "contest", "differential", "evidence", "links", "reference", "strategies", "world")
-
-
-@dataclass(frozen=True)
-class Bug:
-    """A wrong rule: what it does, and how it is planted."""
-
-    name: str
-    file: str
-    old: str
-    new: str
 
 
 BUGS = (
@@ -294,12 +283,10 @@ BUGS = (
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
 def test_a_planted_bug_is_caught(bug: Bug, tmp_path: Path) -> None:
-    source = ROOT / "syncmem" / bug.file
-    places = source.read_text(encoding="utf-8").count(bug.old)
+    places = fits(bug)
     assert places == 1, f"the bug {bug.name!r} fits {places} places of {bug.file}; plant it anew in BUGS"
     copy_to(tmp_path)
-    planted = source.read_text(encoding="utf-8").replace(bug.old, bug.new)
-    (tmp_path / "syncmem" / bug.file).write_text(planted, encoding="utf-8")
+    plant(bug, tmp_path)
     found = compared(tmp_path)
     assert found.returncode == 1, f"not caught: {bug.name}\n{found.stdout}{found.stderr}"
     assert "disagree" in found.stdout, f"{bug.name} broke the comparison itself\n{found.stdout}{found.stderr}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.test_mutations import Bug
+from tests.planting import Bug
 
 
 @dataclass(frozen=True)

@@ -9,25 +9,17 @@ from pathlib import Path
 from time import monotonic
 
 from tests.planted.bugs import POWER, Planted
-from tests.test_mutations import ROOT
+from tests.planting import ROOT, copy_to, plant
 
 NOT_COPIED = ("__pycache__", "benchmarks", "corpus", "regressions", "recall_evaluation", "simulated_year")
 SECONDS_MAX = 240
 
 
-def fits(planted: Planted) -> int:
-    """In how many places the bug can be planted: one, unless the code has moved on."""
-    return (ROOT / "syncmem" / planted.bug.file).read_text(encoding="utf-8").count(planted.bug.old)
-
-
 def caught(planted: Planted, folder: Path) -> tuple[bool, float]:
     """Whether the test fails with the bug, and after how many seconds."""
-    for part in ("syncmem", "tests"):
-        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns(*NOT_COPIED))
+    copy_to(folder, NOT_COPIED)
     shutil.copyfile(ROOT / "pyproject.toml", folder / "pyproject.toml")
-    file = folder / "syncmem" / planted.bug.file
-    text = file.read_text(encoding="utf-8").replace(planted.bug.old, planted.bug.new)
-    file.write_text(text, encoding="utf-8")
+    plant(planted.bug, folder)
     began = monotonic()
     run = subprocess.run(
         _command(planted),

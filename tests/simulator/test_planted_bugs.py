@@ -1,18 +1,17 @@
 """Planted bugs of the kinds that only show between devices: the simulator must find each of them within a few seeds.
 
-A bug is planted as in :mod:`tests.test_mutations`: one piece of text of one file, replaced in a copy of the package.
+A bug is planted as in :mod:`tests.planting` does.
 """
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.test_mutations import ROOT, Bug
+from tests.planting import Bug, copy_to, fits, plant
 
 SEEDS = 20  # tried from the one that found it when it was planted: the test is to be quick
 SECONDS_MAX = 240  # of the wall, on a machine that others use, too
@@ -74,14 +73,10 @@ FOUND_BY = {bug.name: seed for bug, seed in zip(BUGS, (5, 0, 4, 21, 26, 2, 0, 11
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
 def test_the_simulator_finds_a_planted_bug(bug: Bug, tmp_path: Path) -> None:
-    source = ROOT / "syncmem" / bug.file
-    places = source.read_text(encoding="utf-8").count(bug.old)
+    places = fits(bug)
     assert places == 1, f"the bug {bug.name!r} fits {places} places of {bug.file}; plant it anew in BUGS"
-    without = shutil.ignore_patterns(*NOT_COPIED)
-    for folder in ("syncmem", "tests"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=without)
-    planted = source.read_text(encoding="utf-8").replace(bug.old, bug.new)
-    (tmp_path / "syncmem" / bug.file).write_text(planted, encoding="utf-8")
+    copy_to(tmp_path, NOT_COPIED)
+    plant(bug, tmp_path)
     found = simulated(tmp_path, FOUND_BY[bug.name])
     assert found.returncode == 1, f"not found: {bug.name}\n{found.stdout}{found.stderr}"
     assert "1 failures" in found.stdout, f"{bug.name} broke the simulator itself\n{found.stdout}{found.stderr}"
