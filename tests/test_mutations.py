@@ -83,14 +83,20 @@ BUGS = (
     Bug(
         "two devices that speak at once are not contested",
         "model/plain.py",
-        "abs(observed_at - best[1]) <= TIE_WINDOW",
-        "abs(observed_at - best[1]) < 0",
+        "abs(one[8] - other[8]) <= TIE_WINDOW",
+        "abs(one[8] - other[8]) < 0",
     ),
     Bug(
         "whoever speaks later outranks more trust",
         "model/plain.py",
-        "if trust != trusted or (",
-        "if (",
+        "if trust != best[4]:",
+        "if False:",
+    ),
+    Bug(
+        "a rival stays beside whoever it is not tied with",
+        "model/plain.py",
+        "_rank(rival) > beaten or _tied(row, rival, meeting)",
+        "True",
     ),
     Bug(
         "what is dead or contested is folded as if it were plain",
@@ -215,7 +221,7 @@ BUGS = (
     Bug(
         "a belief that begins anew with its own value is parted there",
         "replica/rectangles.py",
-        "while first and now[first - 1][3] == now[first][3]:",
+        "while first and _says_the_same(now[first - 1], now[first]):",
         "while False:",
     ),
     Bug(

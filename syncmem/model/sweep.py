@@ -151,7 +151,7 @@ def _sweep_plain(records: list[Record], carry: Carry, begin: int, until: int) ->
     won = None if held is None and carry != EMPTY else winners(records, held)
     if won is None:
         return None
-    segments = [Segment(winner.start, winner, winner.trust, False) for winner in won]
+    segments = [Segment(start, winner, winner.trust, contested) for start, winner, contested in won]
     if held is not None and not (segments and segments[0].start == begin):
         segments.insert(0, Segment(begin, held, held.trust, False))
     return segments, _carry_of(segments[-1].winner if segments else None, until)

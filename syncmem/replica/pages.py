@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from syncmem.codec import pack_flat, unpack_own
 from syncmem.model.instant import BEGINNING, FOREVER
-from syncmem.model.plain import Row, winners
+from syncmem.model.plain import Meeting, Row, Won, winners
 from syncmem.model.record import LOG_SHIFT, STORED_FIELDS, Record
 from syncmem.model.sweep import EMPTY, Carry, Ray, Segment, sweep
 from syncmem.model.value import Equality, key
@@ -66,6 +66,7 @@ class Pages:
         self._new: list[tuple[int, bytes, int, int, bytes, bytes]] = []  # rows that wait to be written
         self._changed: list[tuple[int, bytes, bytes, int]] = []
         self._read: dict[tuple[int, bytes], Row | None] = {}  # slot, lane -> a page that is not to be read again
+        self._meetings = {equality: self._meeting(equality) for equality in Equality}
 
     def prefetch(self, slots: list[int]) -> None:
         """Read the first pages of single-valued slots at once; they are used until the next :meth:`flush`."""
@@ -112,7 +113,9 @@ class Pages:
                 done = swept.end - 1
                 yield swept
 
-    def add_plainly(self, slot: int, lane: bytes, new: list[Record]) -> tuple[list[Row], list[Row]] | None:
+    def add_plainly(
+        self, slot: int, lane: bytes, equality: Equality, new: list[Record]
+    ) -> tuple[list[Won[Row]], list[Won[Row]]] | None:
         """Add plain claims to a lane of one page that holds nothing else: who won before, and who wins now.
 
         None, and nothing is changed, where more is at stake.
@@ -122,7 +125,8 @@ class Pages:
             return None
         held: list[Row] = unpack_own(body)
         rows = sorted([*held, *[record[:STORED_FIELDS] for record in new]], key=_ROW_ORDER)
-        before, now = winners(held), winners(rows)
+        meeting = self._meetings[equality]
+        before, now = winners(held, None, meeting), winners(rows, None, meeting)
         if before is None or now is None or not _fit(rows):
             return None
         self._keep(number, slot, lane, BEGINNING, FOREVER, rows, _NO_CARRY)
@@ -205,6 +209,13 @@ class Pages:
         now = [record for record in page.records if record.start == page.first and record.counts]
         folded, _ = sweep(now, self.carry(page.carry, equality), page.first, page.first + 1)
         return folded[0] if folded else Segment(page.first, None, 0, False)
+
+    def _meeting(self, equality: Equality) -> Meeting:
+        logs = self._logs
+        return Meeting(
+            lambda one, other: logs.log_of(one[0]).device == logs.log_of(other[0]).device,
+            lambda one, other: key(one[3], equality) == key(other[3], equality),
+        )
 
     # -- bytes --------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from syncmem.model.instant import BEGINNING, FOREVER
-from syncmem.model.plain import Row
+from syncmem.model.plain import Row, Won
 from syncmem.model.record import Record
 from syncmem.model.sweep import Segment
 from syncmem.model.value import to_json
@@ -82,10 +82,10 @@ class Rectangles:
         )
         return self._exchange(n, slot, lane, old, new)
 
-    def follow(self, n: int, slot: int, lane: bytes, before: list[Row], now: list[Row]) -> Change | None:
+    def follow(self, n: int, slot: int, lane: bytes, before: list[Won[Row]], now: list[Won[Row]]) -> Change | None:
         """As :meth:`replace`, of a whole lane of plain claims, whose winners are known as they were and as they are."""
         first, tail = _outside(before, now)
-        end = now[-tail][5] if tail else FOREVER
+        end = now[-tail].start if tail else FOREVER
         old = self._runs(before[first : len(before) - tail], end)
         new = self._runs(now[first : len(now) - tail], end)
         removed = [rectangle for rectangle in old if rectangle not in new]
@@ -175,13 +175,14 @@ class Rectangles:
         value, contested = self._text(winner.value), int(segment.contested)
         return Rectangle(segment.start, end, value, segment.trust, contested, winner.source, winner.position)
 
-    def _runs(self, won: list[Row], end: int) -> list[Rectangle]:
+    def _runs(self, won: list[Won[Row]], end: int) -> list[Rectangle]:
         """The rectangles up to ``end`` of plain claims that win one after the other, equal neighbours merged."""
         result: list[Rectangle] = []
         for index in range(len(won) - 1, -1, -1):
-            position, _, _, value, trust, start, _, _, _, _, source, _ = won[index]
-            if not index or won[index - 1][3] != value:
-                result.append(Rectangle(start, end, self._text(value), trust, 0, source, position))
+            start, row, contested = won[index]
+            if not index or not _says_the_same(won[index - 1], won[index]):
+                rectangle = start, end, self._text(row[3]), row[4], int(contested), row[10], row[0]
+                result.append(Rectangle._make(rectangle))
                 end = start
         result.reverse()
         return result
@@ -217,20 +218,25 @@ class Rectangles:
         return [Rectangle(*row) for row in self._db.execute(sql, (slot, lane, start, end))]
 
 
-def _outside(before: list[Row], now: list[Row]) -> tuple[int, int]:
+def _outside(before: list[Won[Row]], now: list[Won[Row]]) -> tuple[int, int]:
     """How many winners at the beginning and at the end of two lists are the same and share no rectangle with others."""
     shorter = min(len(before), len(now))
     first = tail = 0
-    while first < shorter and before[first] is now[first]:
+    while first < shorter and before[first] == now[first]:
         first += 1
-    while tail < shorter - first and before[-tail - 1] is now[-tail - 1]:
+    while tail < shorter - first and before[-tail - 1] == now[-tail - 1]:
         tail += 1
-    while tail and any(tail < len(won) and won[-tail - 1][3] == won[-tail][3] for won in (before, now)):
+    while tail and any(tail < len(won) and _says_the_same(won[-tail - 1], won[-tail]) for won in (before, now)):
         tail -= 1
     first = max(first - 1, 0)
-    while first and now[first - 1][3] == now[first][3]:
+    while first and _says_the_same(now[first - 1], now[first]):
         first -= 1
     return first, tail
+
+
+def _says_the_same(one: Won[Row], next: Won[Row]) -> bool:
+    """Whether two neighbours are one rectangle."""
+    return bool(one.row[3] == next.row[3]) and one.contested == next.contested
 
 
 def merged(rows: Iterable[Rectangle]) -> list[Rectangle]:

@@ -84,7 +84,7 @@ class Timelines:
         for lane, (new, updates) in self._by_lane(lanes, definition.equality, work).items():
             plain = None
             if not updates and (lanes is None or not lanes.has_nones):
-                plain = self._pages.add_plainly(slot.id, lane, new)
+                plain = self._pages.add_plainly(slot.id, lane, definition.equality, new)
             if plain is None:
                 changes += self._fold_lane(n, slot.id, lane, definition.equality, new, updates)
             elif change := self._rectangles.follow(n, slot.id, lane, *plain):
