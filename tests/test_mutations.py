@@ -83,8 +83,8 @@ BUGS = (
     Bug(
         "two devices that speak at once are not contested",
         "model/plain.py",
-        "abs(one[8] - other[8]) <= TIE_WINDOW",
-        "abs(one[8] - other[8]) < 0",
+        "position ^ best[0] >= _LOG",
+        "False",
     ),
     Bug(
         "whoever speaks later outranks more trust",
@@ -93,10 +93,10 @@ BUGS = (
         "if False:",
     ),
     Bug(
-        "a rival stays beside whoever it is not tied with",
+        "who only ties with the winner contests it no more",
         "model/plain.py",
-        "_rank(rival) > beaten or _tied(row, rival, meeting)",
-        "True",
+        "left.append(best if rank > _rank(best) else row)",
+        "left.append(best)",
     ),
     Bug(
         "what is dead or contested is folded as if it were plain",

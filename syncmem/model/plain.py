@@ -10,8 +10,8 @@ Rule: only the stored fields of a record are read, so that a row need not be mad
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from syncmem.model.instant import FOREVER
 from syncmem.model.record import AFFIRM, LOG_SHIFT, PLAIN
@@ -24,56 +24,63 @@ AnyRow = TypeVar("AnyRow", bound=Row)
 Alike = Callable[[Row, Row], bool]
 
 
-class Won(NamedTuple, Generic[AnyRow]):
-    """From ``start`` (to the next one's start) the claim ``row`` wins."""
+Won = tuple[int, AnyRow, bool]  # from when on (to the next one's start) a claim wins, and whether it is contested
 
-    start: int
-    row: AnyRow
-    contested: bool
+
+class Writer(Protocol):
+    """Who writes a log."""
+
+    @property
+    def device(self) -> bytes: ...
 
 
 class Meeting(NamedTuple):
-    """What is to be known of two claims that were spoken close to each other."""
+    """What is to be known of claims that were spoken close to each other."""
 
-    one_device: Alike  # whether one device said both
-    same_value: Alike
+    writers: Mapping[int, Writer]  # by the number of the log
+    key: Callable[[bytes], bytes]  # value -> what equal values share
+
+
+class Standing(NamedTuple, Generic[AnyRow]):
+    """What the claims so far mean for those that start later."""
+
+    best: AnyRow | None = None
+    rivals: Sequence[AnyRow] = ()
+    contested: bool = False
 
 
 def winners(
-    rows: Iterable[AnyRow], first: AnyRow | None = None, meeting: Meeting | None = None
-) -> list[Won[AnyRow]] | None:
-    """Who wins from when on, of claims in order of their start (``first`` held before); None: not plain.
+    rows: Iterable[AnyRow], standing: Standing[AnyRow] | None = None, meeting: Meeting | None = None
+) -> tuple[list[Won[AnyRow]], Standing[AnyRow]] | None:
+    """Who wins from when on, of claims in order of their start that come after others; None: not plain.
 
     Without ``meeting`` they are not plain either where two logs spoke so close that they may contest each other.
     """
     won: list[Won[AnyRow]] = []
-    best, rank, rivals, contested = first, _rank(first) if first is not None else (), list[AnyRow](), False
+    best, rivals, contested = standing or Standing[AnyRow]()
+    rank = () if best is None else _rank(best)
     last = None
     for row in rows:
-        _, role, flags, _, trust, start, anchor, stop, observed_at, _, _, aging, *_ = row
+        position, role, flags, _, trust, start, anchor, stop, observed_at, _, _, aging, *_ = row
         if role or flags & _NOT_PLAIN or stop != FOREVER or aging or start == last:
             return None
-        last, beaten = start, (anchor, observed_at, start)
-        if best is None:
-            best, rank = row, beaten
-            won.append(Won(start, row, False))
-            continue
-        if trust != best[4]:
-            return None
-        wins = beaten > rank
-        if rivals or _close(row, best):
-            if meeting is None:
+        last, beside = start, (anchor, observed_at, start)
+        wins = beside > rank
+        if best is not None:
+            if trust != best[4]:
                 return None
-            rivals = [rival for rival in rivals if _rank(rival) > beaten or _tied(row, rival, meeting)]
-            if _tied(row, best, meeting):
-                rivals.append(best if wins else row)
+            if rivals or (position ^ best[0] >= _LOG and abs(observed_at - best[8]) <= TIE_WINDOW):
+                if meeting is None:
+                    return None
+                rivals = _rivals(row, beside, best, rivals, meeting.writers)
         if wins:
-            best, rank = row, beaten
-        now = bool(rivals) and meeting is not None and not all(meeting.same_value(best, rival) for rival in rivals)
+            best, rank = row, beside
+        assert best is not None
+        now = bool(rivals) and _contested(best, rivals, meeting)
         if wins or now != contested:
             contested = now
-            won.append(Won(start, best, now))
-    return won
+            won.append((start, best, now))
+    return won, Standing(best, rivals, contested)
 
 
 def _rank(row: Row) -> tuple[int, int, int]:
@@ -81,10 +88,22 @@ def _rank(row: Row) -> tuple[int, int, int]:
     return (row[6], row[8], row[5])
 
 
-def _close(one: Row, other: Row) -> bool:
-    """Whether two logs spoke within the window of a tie."""
-    return bool(abs(one[8] - other[8]) <= TIE_WINDOW and one[0] ^ other[0] >= _LOG)
+def _rivals(
+    row: AnyRow, rank: tuple[int, ...], best: AnyRow, rivals: Sequence[AnyRow], writers: Mapping[int, Writer]
+) -> list[AnyRow]:
+    """Who is closed only by claims that it is tied with, once ``row`` (of this rank) has met the others."""
+    device, seen = writers[row[0] >> LOG_SHIFT].device, row[8]
+
+    def is_tied(other: Row) -> bool:
+        return writers[other[0] >> LOG_SHIFT].device != device and bool(abs(seen - other[8]) <= TIE_WINDOW)
+
+    left = [rival for rival in rivals if is_tied(rival) or _rank(rival) > rank]
+    if is_tied(best):
+        left.append(best if rank > _rank(best) else row)
+    return left
 
 
-def _tied(one: Row, other: Row, meeting: Meeting) -> bool:
-    return _close(one, other) and not meeting.one_device(one, other)
+def _contested(best: Row, rivals: Sequence[Row], meeting: Meeting | None) -> bool:
+    """Whether any rival says something else."""
+    assert meeting is not None, "else there are no rivals"
+    return any(rival[3] != best[3] and meeting.key(rival[3]) != meeting.key(best[3]) for rival in rivals)

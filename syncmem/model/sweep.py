@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from syncmem.model.instant import BEGINNING, FOREVER
-from syncmem.model.plain import TIE_WINDOW, winners
+from syncmem.model.plain import TIE_WINDOW, Standing, winners
 from syncmem.model.record import AFFIRM, DISPUTED, DOUBTED, PLAIN, Order, Record, Role, ends, period_end
 
 FOLD_VERSION: Final = 1
@@ -148,10 +148,10 @@ def sweep(
 def _sweep_plain(records: list[Record], carry: Carry, begin: int, until: int) -> tuple[list[Segment], Carry] | None:
     """The fold of plain claims (see :mod:`syncmem.model.plain`), whose memory is the winner alone."""
     held = None if carry == EMPTY else _plain_carry(carry)
-    won = None if held is None and carry != EMPTY else winners(records, held)
-    if won is None:
+    found = None if held is None and carry != EMPTY else winners(records, Standing(held))
+    if found is None:
         return None
-    segments = [Segment(start, winner, winner.trust, contested) for start, winner, contested in won]
+    segments = [Segment(start, winner, winner.trust, contested) for start, winner, contested in found[0]]
     if held is not None and not (segments and segments[0].start == begin):
         segments.insert(0, Segment(begin, held, held.trust, False))
     return segments, _carry_of(segments[-1].winner if segments else None, until)

@@ -33,13 +33,16 @@ class Log:
     name: str = ""  # the start of its id, in the public names of its events
     written_here: bool = False  # what it holds was written into this file, by this incarnation or an earlier one
 
-    @property
-    def device(self) -> bytes:
-        """The key of the device that writes it (the log's own id while that is not known)."""
-        return self.id if self.key is None else self.key.device
+    device: bytes = b""  # the key of the device that writes it (the log's own id while that is not known)
 
     def __post_init__(self) -> None:
         self.name = self.id[:LOG_PREFIX_BYTES].hex()
+        self.be(self.key)
+
+    def be(self, key: LogKey | None) -> None:
+        """Whose it is has become known."""
+        self.key = key
+        self.device = self.id if key is None else key.device
 
     def position(self, seq: int) -> int:
         return self.no << LOG_SHIFT | seq

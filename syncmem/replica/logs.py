@@ -75,7 +75,7 @@ class Logs:
         """Make a log known by its key."""
         log = self.by_id.get(key.id) or self._add(key.id, key, own=own)
         if log.key is None:
-            log.key = key
+            log.be(key)
             sql = "UPDATE logs SET device = ?, incarnation = ?, scope = ? WHERE no = ?"
             self._db.execute(sql, (key.device, key.incarnation, key.scope, log.no))
         return log

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from functools import partial
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
@@ -29,6 +30,7 @@ PAGE_RECORDS: Final = 16  # a page is cut into pieces of this many once it holds
 _UNREAD: Final = (None, FOREVER, BEGINNING)  # in the place of a page: it holds no instant
 _NO_CARRY: Final = pack_flat([[], [], []])
 _NO_PAGE: Final = (None, BEGINNING, FOREVER, pack_flat([]), _NO_CARRY)
+_START: Final = itemgetter(5)
 _ROW_ORDER: Final = itemgetter(5, 0)  # start, position
 
 
@@ -66,7 +68,6 @@ class Pages:
         self._new: list[tuple[int, bytes, int, int, bytes, bytes]] = []  # rows that wait to be written
         self._changed: list[tuple[int, bytes, bytes, int]] = []
         self._read: dict[tuple[int, bytes], Row | None] = {}  # slot, lane -> a page that is not to be read again
-        self._meetings = {equality: self._meeting(equality) for equality in Equality}
 
     def prefetch(self, slots: list[int]) -> None:
         """Read the first pages of single-valued slots at once; they are used until the next :meth:`flush`."""
@@ -125,12 +126,12 @@ class Pages:
             return None
         held: list[Row] = unpack_own(body)
         rows = sorted([*held, *[record[:STORED_FIELDS] for record in new]], key=_ROW_ORDER)
-        meeting = self._meetings[equality]
-        before, now = winners(held, None, meeting), winners(rows, None, meeting)
-        if before is None or now is None or not _fit(rows):
+        meeting = Meeting(self._logs.by_no, partial(key, equality=equality))
+        found = _both(held, rows, min((record.start for record in new), default=FOREVER), meeting)
+        if found is None or not _fit(rows):
             return None
         self._keep(number, slot, lane, BEGINNING, FOREVER, rows, _NO_CARRY)
-        return before, now
+        return found
 
     def _apply_from(self, slot: int, lane: bytes, equality: Equality, start: int, changes: _Changes) -> Swept:
         """Fold from the page of ``start`` on, until the carry meets the stored one with nothing left to change."""
@@ -210,13 +211,6 @@ class Pages:
         folded, _ = sweep(now, self.carry(page.carry, equality), page.first, page.first + 1)
         return folded[0] if folded else Segment(page.first, None, 0, False)
 
-    def _meeting(self, equality: Equality) -> Meeting:
-        logs = self._logs
-        return Meeting(
-            lambda one, other: logs.log_of(one[0]).device == logs.log_of(other[0]).device,
-            lambda one, other: key(one[3], equality) == key(other[3], equality),
-        )
-
     # -- bytes --------------------------------------------------------------------------------------
 
     def _rows(self, body: bytes, equality: Equality) -> list[Record]:
@@ -236,6 +230,19 @@ class Pages:
             tuple(Ray(trust, tuple(strength), *rest) for trust, strength, *rest in rays),
             tuple(self.record(row, equality) for row in guards),
         )
+
+
+def _both(
+    held: list[Row], rows: list[Row], changed: int, meeting: Meeting
+) -> tuple[list[Won[Row]], list[Won[Row]]] | None:
+    """Who won before and who wins now, of plain claims that differ from the instant ``changed`` on."""
+    first = bisect_left(held, changed, key=_START)
+    common = winners(held[:first], None, meeting)
+    if common is None:
+        return None
+    shared, standing = common
+    before, now = winners(held[first:], standing, meeting), winners(rows[first:], standing, meeting)
+    return None if before is None or now is None else ([*shared, *before[0]], [*shared, *now[0]])
 
 
 def _carry_bytes(carry: Carry) -> bytes:

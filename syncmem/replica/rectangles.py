@@ -85,7 +85,7 @@ class Rectangles:
     def follow(self, n: int, slot: int, lane: bytes, before: list[Won[Row]], now: list[Won[Row]]) -> Change | None:
         """As :meth:`replace`, of a whole lane of plain claims, whose winners are known as they were and as they are."""
         first, tail = _outside(before, now)
-        end = now[-tail].start if tail else FOREVER
+        end = now[-tail][0] if tail else FOREVER
         old = self._runs(before[first : len(before) - tail], end)
         new = self._runs(now[first : len(now) - tail], end)
         removed = [rectangle for rectangle in old if rectangle not in new]
@@ -236,7 +236,7 @@ def _outside(before: list[Won[Row]], now: list[Won[Row]]) -> tuple[int, int]:
 
 def _says_the_same(one: Won[Row], next: Won[Row]) -> bool:
     """Whether two neighbours are one rectangle."""
-    return bool(one.row[3] == next.row[3]) and one.contested == next.contested
+    return bool(one[1][3] == next[1][3]) and one[2] == next[2]
 
 
 def merged(rows: Iterable[Rectangle]) -> list[Rectangle]:

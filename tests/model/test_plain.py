@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +14,7 @@ from syncmem.model.plain import TIE_WINDOW, Meeting, winners
 from syncmem.model.record import AFFIRM, DISPUTED, LOG_SHIFT, PLAIN, Record
 from syncmem.model.sweep import EMPTY, Segment, _Sweep
 
-MEETING = Meeting(lambda one, other: one.device == other.device, lambda one, other: one.key == other.key)
+MEETING = Meeting({log: SimpleNamespace(device=bytes([min(log, 3)])) for log in range(1, 5)}, lambda value: value)
 STARTS = st.integers(0, 12)
 SEEN = st.sampled_from([0, TIE_WINDOW // 2, TIE_WINDOW, TIE_WINDOW + 1, 2 * TIE_WINDOW, 3 * TIE_WINDOW])
 
@@ -44,18 +45,23 @@ def swept(records: list[Record]) -> list[Segment]:
     return [segment for segment, same in zip(segments, [False, *alike], strict=False) if not same]
 
 
-@given(claims())
-def test_plain_claims_win_as_in_the_sweep(records: list[Record]) -> None:
-    won = winners(records, None, MEETING)
-    if won is not None:
-        assert [(w.start, w.row, w.row.trust, w.contested) for w in won] == [
-            tuple(segment) for segment in swept(records)
+@given(claims(), st.integers(0, 12))
+def test_plain_claims_win_as_in_the_sweep(records: list[Record], parted_at: int) -> None:
+    earlier = [record for record in records if record.start < parted_at]
+    begun = winners(earlier, None, MEETING)
+    found = None if begun is None else winners(records[len(earlier) :], begun[1], MEETING)
+    whole = winners(records, None, MEETING)
+    if found is not None and begun is not None and whole is not None:
+        assert [*begun[0], *found[0]] == whole[0]
+        assert [(start, row, row.trust, contested) for start, row, contested in whole[0]] == [
+            tuple(s) for s in swept(records)
         ]
+    assert (found is None) == (whole is None)
 
 
 @given(claims())
 def test_without_knowing_who_spoke_a_tie_is_left_to_the_sweep(records: list[Record]) -> None:
-    won = winners(records)
-    if won is not None:
-        assert not any(w.contested for w in won)
-        assert won == winners(records, None, MEETING)
+    found = winners(records)
+    if found is not None:
+        assert not any(contested for _, _, contested in found[0])
+        assert found == winners(records, None, MEETING)
