@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from datetime import date, datetime
 from typing import Any, Final, final
 
@@ -160,8 +161,13 @@ def from_stored(text: str) -> object:
     """
     if text[0] == '"' and "\\" not in text:
         return text[1:-1]
-    value = _DECODER.decode(text)
+    value = unwrapped(text)
     return NONE if value is None else value
+
+
+def unwrapped(text: str) -> Any:
+    """What JSON text stands for that this library wrote: nothing is checked, and nothing stands around it."""
+    return _scan(text, 0)[0]
 
 
 def same_stored(one: str, other: str, equality: Equality) -> bool:
@@ -176,7 +182,7 @@ def same_stored(one: str, other: str, equality: Equality) -> bool:
 
 
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-_DECODER: Final = json.JSONDecoder()
+_scan: Final[Callable[[str, int], tuple[Any, int]]] = json.JSONDecoder().scan_once
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from syncmem.model.conditions import Filter, meets, operates
+from syncmem.model.value import unwrapped
 from syncmem.replica.catalog import Slot
 from syncmem.replica.connection import Database
 from syncmem.replica.items import is_sought, namespace_of, sought
@@ -51,11 +52,11 @@ class Item(NamedTuple):
     @property
     def path(self) -> tuple[str, ...]:
         """The namespace, and the key in it."""
-        return tuple(json.loads(self.entity))
+        return tuple(unwrapped(self.entity))
 
     @property
     def content(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.value)
+        found: dict[str, Any] = unwrapped(self.value)
         return found
 
 
