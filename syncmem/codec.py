@@ -42,6 +42,11 @@ def pack_flat(value: list[Any]) -> bytes:
     return _packed(value)
 
 
+def repack(value: Any) -> bytes:
+    """The canonical bytes of what was unpacked from such: its dicts are in order."""
+    return _packed(value)
+
+
 # One packer for all: to make one takes longer than to pack a small value.  It calls no Python code, so nothing
 # else can come between its first byte and its last.
 _packed: Final[Callable[[Any], bytes]] = msgpack.Packer(use_bin_type=True).pack

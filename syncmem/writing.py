@@ -100,10 +100,10 @@ class Writing(Opened):
         self, what: tuple[str, str, object], said: Words, bounds: Bounds, affirm: bool | None, events: Iterable[str]
     ) -> Receipt:
         """Write a claim that is derived from others, if there are any; more trust than they have is lowered."""
+        given = tuple(events)
+        if not given:
+            return self._claim(*what, said, bounds, affirm)
         with self._lock, self._replica.transaction():
-            given = tuple(events)
-            if not given:
-                return self._claim(*what, said, bounds, affirm)
             words, bounds = derive(self._replica, self._telling, given, what[0], said, bounds)
             receipt = self._claim(*what, words, bounds, affirm)
         if words.trust == said.trust:

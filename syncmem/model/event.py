@@ -30,7 +30,7 @@ from syncmem.model.instant import EARLIEST, LATEST
 from syncmem.model.link import Link, check_link
 from syncmem.model.moved import Moved, check_moved
 from syncmem.model.value import TEXT_BYTES_MAX
-from syncmem.model.value import decode as value_of_bytes
+from syncmem.model.value import check as check_value
 
 ID_BYTES: Final = 16
 SALT_BYTES: Final = 32  # of the names in an erasure
@@ -229,14 +229,19 @@ def encode(payload: Payload) -> bytes:
     return data
 
 
-def worded(kind: Kind, hlc: int, payload: Payload) -> Event:
-    """An event as it is written; InvalidInput where it is too long, or where no device could read it."""
+def worded(kind: Kind, hlc: int, payload: Payload) -> tuple[Event, Payload]:
+    """An event as it is written, and its payload as every device reads it.
+
+    Raises:
+        InvalidInput: it is too long, or no device could read it.
+    """
     data = encode(payload)
     try:
-        decode(kind, data)
+        read = decode(kind, data)
     except NotCanonical as error:
         raise InvalidInput(f"no device could read this event ({error}); pass other dates and values") from error
-    return Event(int(kind), hlc, data)
+    assert read is not None, "this version knows the kind"
+    return Event(int(kind), hlc, data), read
 
 
 def _plain(item: Any) -> Any:
@@ -315,9 +320,9 @@ def _check_ranges(payload: Payload) -> None:
             if time is not None and not EARLIEST <= time <= LATEST:
                 raise NotCanonical("a stated time is out of range; ask the sender to check it")
         if type(value) is not str or len(value) > TEXT_BYTES_MAX // 4:
-            _check_value(value)
+            check_value(value)
     elif isinstance(payload, Define):
-        _check_value(payload.settings)
+        check_value(payload.settings)
     elif isinstance(payload, Link):
         check_link(payload)
     elif isinstance(payload, ClockNote):
@@ -328,14 +333,6 @@ def _check_ranges(payload: Payload) -> None:
             raise NotCanonical("an erasure lists names of 16 bytes, with a salt of 32; ask the sender to check it")
     if not 0 <= payload.trust <= TRUST_MAX:
         raise NotCanonical("a trust is out of range; ask the sender to check it")
-
-
-def _check_value(value: Any) -> None:  # refuses what no claim can hold
-    if value is not None and type(value) not in (int, bool):
-        try:
-            value_of_bytes(pack(value))
-        except InvalidInput as error:
-            raise NotCanonical(f"the value is none that a claim holds ({error})") from error
 
 
 class _Check(NamedTuple):

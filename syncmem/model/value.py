@@ -31,11 +31,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from datetime import date, datetime
 from typing import Any, Final, final
 
-from syncmem.codec import pack, unpack
+from syncmem.codec import pack, repack, unpack, unpack_own
 from syncmem.errors import InvalidInput, NotCanonical
 from syncmem.model.equality import Equality, key
 from syncmem.model.instant import from_datetime, iso
@@ -112,14 +111,23 @@ def decode(data: bytes) -> object:
         NotCanonical: not the encoding of a value that a claim may hold.
     """
     value = unpack(data, bytes_max=VALUE_BYTES_MAX)
-    if value is None:
-        return NONE
+    check(value, len(data))
+    return NONE if value is None else value
+
+
+def check(value: Any, size: int | None = None) -> None:
+    """Refuse what was decoded from canonical bytes (so many, if that is known) and is no value of a claim.
+
+    Raises:
+        NotCanonical: it is none.
+    """
+    if (len(repack(value)) if size is None else size) > VALUE_BYTES_MAX:
+        raise NotCanonical(f"a value is at most {TEXT_BYTES_MAX} bytes; ask the sender to split it")
     if type(value) is not str:
         try:
             _plain(value, 0)
         except InvalidInput as error:
             raise NotCanonical(f"a claim cannot hold this value: {error}") from error
-    return value
 
 
 def to_json(data: bytes) -> str:
@@ -133,6 +141,11 @@ def to_json(data: bytes) -> str:
     """
     value = decode(data)
     return _ENCODER.encode(None if value is NONE else value)
+
+
+def to_stored(data: bytes) -> str:
+    """As :func:`to_json`, for canonical bytes of this replica: nothing is checked."""
+    return _ENCODER.encode(unpack_own(data))
 
 
 def from_json(text: str) -> object:
@@ -182,7 +195,7 @@ def same_stored(one: str, other: str, equality: Equality) -> bool:
 
 
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-_scan: Final[Callable[[str, int], tuple[Any, int]]] = json.JSONDecoder().scan_once
+_scan: Final = json.JSONDecoder().raw_decode
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:

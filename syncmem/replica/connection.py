@@ -94,6 +94,7 @@ class Database:
         self._closed = False
         self.in_transaction = False
         self._files = ("", "")
+        self._log = ""
         self._connection: driver.Connection = self._patiently(lambda: opened(path, key, admit=admit))
 
     def execute(self, sql: str, parameters: tuple[Any, ...] | dict[str, Any] = ()) -> Any:
@@ -174,6 +175,7 @@ class Database:
 
     def note_files(self) -> None:
         """The file and its write-ahead log, as they are now, are those that this connection has open."""
+        self._log = f"{os.path.realpath(self.path)}-wal"
         self._files = self._identities()
 
     def check_same_files(self) -> None:
@@ -189,7 +191,7 @@ class Database:
 
     def _identities(self) -> tuple[str, str]:
         identity = self._environment.disk.identity
-        return identity(self.path), identity(f"{os.path.realpath(self.path)}-wal")
+        return identity(self.path), identity(self._log)
 
     def check_whole(self) -> None:
         """After some failures SQLite ends a transaction by itself; what would follow must not stand alone.

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from syncmem.codec import pack
+from syncmem.codec import repack
 from syncmem.model.episode import Episode
 from syncmem.model.event import (
     ClockNote,
@@ -213,7 +213,7 @@ class Fold:
         """The record of a statement, its status not yet looked at (``clocks``: other corrections than those known)."""
         log = self._logs.log_of(position)
         row = settled(position, event.kind, said, (clocks or self._clocks).corrected(position, event.hlc))
-        row[3] = pack(said.value)
+        row[3] = repack(said.value)
         row[10] = self._catalog.source_number(said.source_kind, said.source_id)
         equality = self._catalog.predicate(slot.scope, slot.predicate).equality
         return Record._make([*row, log.id, key(row[3], equality), log.device])

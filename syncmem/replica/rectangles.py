@@ -15,7 +15,7 @@ from syncmem.model.instant import BEGINNING, FOREVER
 from syncmem.model.plain import Row, Won
 from syncmem.model.record import Record
 from syncmem.model.sweep import Segment
-from syncmem.model.value import to_json
+from syncmem.model.value import to_stored
 from syncmem.replica.connection import Database
 from syncmem.replica.pages import Swept
 
@@ -193,7 +193,7 @@ class Rectangles:
         if text is None:
             if len(self._json) >= _JSON_CACHED_MAX:
                 self._json.clear()
-            text = self._json[value] = to_json(value)
+            text = self._json[value] = to_stored(value)
         return text
 
     def _rest(self, old: list[Rectangle], swept: Swept, shown: Shown) -> list[Rectangle]:

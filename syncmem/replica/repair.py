@@ -150,7 +150,7 @@ class Repair:
         return Moved(log.key.incarnation, first, before, signature, hashes, None)
 
     def _say(self, log: Log, kind: Kind, payload: Payload, n: int) -> None:
-        event = worded(kind, self._author.tick(), payload)
+        event, _ = worded(kind, self._author.tick(), payload)
         self._observe(self._write(log, [event], n), event)
 
     def _copy(self, log: Log, events: Sequence[Stored], hashes: Sequence[bytes], n: int) -> None:

@@ -116,7 +116,9 @@ class Replica:
                 self.refresh()
                 self.db.check_same_files()
                 yield
+                self.logs.sign_heads()
         except BaseException:
+            self.logs.leave_unsigned()
             self._forget()
             raise
         self.scrubber.scrub()
@@ -169,10 +171,12 @@ class Replica:
         n = self._last[0] + 1
         opening = opening_note(self.logs, log, n)
         events: list[Event] = []
+        said: list[Payload] = []
         for kind, payload in [*opening, *items]:
-            events.append(worded(kind, self.author.tick(events[-1].hlc if events else -1), payload))
+            event, read = worded(kind, self.author.tick(events[-1].hlc if events else -1), payload)
+            events.append(event)
+            said.append(read)
         first = self._append(log, events, n)
-        said = [payload for _, payload in [*opening, *items]]
         arrivals = [Arrival(first + offset, *pair) for offset, pair in enumerate(zip(events, said, strict=True))]
         written = self._finish(n, arrivals, new=True)
         return written._replace(positions=written.positions[len(opening) :])
@@ -259,7 +263,7 @@ class Replica:
         for scope, changed in news(self.logs, arrivals).items():
             own = self.author.own_log(scope)
             entries = changed if own.seq else held_in(self.logs, scope)
-            event = worded(Kind.FRONTIER, self.author.tick(), Frontier(n, FOLD_VERSION, entries, None))
+            event, _ = worded(Kind.FRONTIER, self.author.tick(), Frontier(n, FOLD_VERSION, entries, None))
             notes.append(Arrival(self._append(own, [event], n), event))
         return notes
 
