@@ -93,12 +93,6 @@ BUGS = (
         "if False:",
     ),
     Bug(
-        "who only ties with the winner contests it no more",
-        "model/plain.py",
-        "left.append(best if rank > _rank(best) else row)",
-        "left.append(best)",
-    ),
-    Bug(
         "what is dead or contested is folded as if it were plain",
         "model/plain.py",
         "flags & _NOT_PLAIN",

@@ -147,7 +147,7 @@ def sweep(
 
 def _sweep_plain(records: list[Record], carry: Carry, begin: int, until: int) -> tuple[list[Segment], Carry] | None:
     """The fold of plain claims (see :mod:`syncmem.model.plain`), whose memory is the winner alone."""
-    held = None if carry == EMPTY else _plain_carry(carry)
+    held = None if carry == EMPTY else plain_carry(carry)
     found = None if held is None and carry != EMPTY else winners(records, Standing(held))
     if found is None:
         return None
@@ -157,7 +157,7 @@ def _sweep_plain(records: list[Record], carry: Carry, begin: int, until: int) ->
     return segments, _carry_of(segments[-1].winner if segments else None, until)
 
 
-def _plain_carry(carry: Carry) -> Record | None:
+def plain_carry(carry: Carry) -> Record | None:
     """The one open claim that a carry consists of; None where there is none, or more."""
     if len(carry.active) != 1 or carry.guards or len(carry.rays) > 1:
         return None

@@ -9,6 +9,7 @@ Rules: a page's statements start in ``[first, first of the next page)``; the fir
 
 from __future__ import annotations
 
+import itertools
 import json
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -18,9 +19,9 @@ from typing import Any, Final, NamedTuple
 
 from syncmem.codec import pack_flat, unpack_own
 from syncmem.model.instant import BEGINNING, FOREVER
-from syncmem.model.plain import Meeting, Row, Won, winners
+from syncmem.model.plain import Meeting, Row, Standing, Won, winners
 from syncmem.model.record import LOG_SHIFT, STORED_FIELDS, Record
-from syncmem.model.sweep import EMPTY, Carry, Ray, Segment, sweep
+from syncmem.model.sweep import EMPTY, Carry, Ray, Segment, plain_carry, sweep
 from syncmem.model.value import Equality, key
 from syncmem.replica.connection import Database
 from syncmem.replica.logs import Logs
@@ -117,21 +118,25 @@ class Pages:
     def add_plainly(
         self, slot: int, lane: bytes, equality: Equality, new: list[Record]
     ) -> tuple[list[Won[Row]], list[Won[Row]]] | None:
-        """Add plain claims to a lane of one page that holds nothing else: who won before, and who wins now.
+        """Add plain claims to the last page of a lane: who won in it before, and who wins now.
 
-        None, and nothing is changed, where more is at stake.
+        None, and nothing is changed, where more is at stake, or where what changes may be one belief with what
+        earlier pages say.
         """
-        number, first, until, body, _ = self._page_row(slot, lane, FOREVER) or _NO_PAGE
-        if first != BEGINNING or until != FOREVER:
+        number, first, until, body, carry = self._page_row(slot, lane, FOREVER) or _NO_PAGE
+        changed = min((record.start for record in new), default=FOREVER)
+        held = None if first == BEGINNING else plain_carry(self.carry(carry, equality))
+        if until != FOREVER or changed < first or (held is None and first != BEGINNING):
             return None
-        held: list[Row] = unpack_own(body)
-        rows = sorted([*held, *[record[:STORED_FIELDS] for record in new]], key=_ROW_ORDER)
-        meeting = Meeting(self._logs.by_no, partial(key, equality=equality))
-        found = _both(held, rows, min((record.start for record in new), default=FOREVER), meeting)
-        if found is None or not _fit(rows):
+        before: list[Row] = unpack_own(body)
+        now = sorted([*before, *[record[:STORED_FIELDS] for record in new]], key=_ROW_ORDER)
+        won = _won_by_both(
+            before, now, changed, Standing(held), Meeting(self._logs.by_no, partial(key, equality=equality))
+        )
+        if won is None or not _fit(now) or not (first == BEGINNING or _is_parted(*won)):
             return None
-        self._keep(number, slot, lane, BEGINNING, FOREVER, rows, _NO_CARRY)
-        return found
+        self._keep(number, slot, lane, first, FOREVER, now, carry)
+        return won
 
     def _apply_from(self, slot: int, lane: bytes, equality: Equality, start: int, changes: _Changes) -> Swept:
         """Fold from the page of ``start`` on, until the carry meets the stored one with nothing left to change."""
@@ -232,17 +237,23 @@ class Pages:
         )
 
 
-def _both(
-    held: list[Row], rows: list[Row], changed: int, meeting: Meeting
+def _won_by_both(
+    before: list[Row], now: list[Row], changed: int, standing: Standing[Row], meeting: Meeting
 ) -> tuple[list[Won[Row]], list[Won[Row]]] | None:
     """Who won before and who wins now, of plain claims that differ from the instant ``changed`` on."""
-    first = bisect_left(held, changed, key=_START)
-    common = winners(held[:first], None, meeting)
+    first = bisect_left(before, changed, key=_START)
+    common = winners(before[:first], standing, meeting)
     if common is None:
         return None
     shared, standing = common
-    before, now = winners(held[first:], standing, meeting), winners(rows[first:], standing, meeting)
-    return None if before is None or now is None else ([*shared, *before[0]], [*shared, *now[0]])
+    old, new = winners(before[first:], standing, meeting), winners(now[first:], standing, meeting)
+    return None if old is None or new is None else ([*shared, *old[0]], [*shared, *new[0]])
+
+
+def _is_parted(before: list[Won[Row]], now: list[Won[Row]]) -> bool:
+    """Whether another belief begins where both are still alike: what comes after it concerns no earlier page."""
+    alike = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(before, now, strict=False))
+    return any(one[1][3] != next[1][3] for one, next in itertools.pairwise(won for won, _ in alike))
 
 
 def _carry_bytes(carry: Carry) -> bytes:
