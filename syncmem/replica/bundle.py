@@ -55,7 +55,7 @@ def _frames_of(logs: Logs, log: Log, key: LogKey, first: int) -> Iterator[Frame]
     """The events of one log from a place on, cut where its device has signed."""
     pending: list[Stored] = []
     runs = logs.runs(log.no, first - 1)
-    for last, signature in logs.signed(log, first):
+    for last, signature in logs.heads.signed(log, first):
         count = last - first + 1
         while len(pending) < count:
             pending += next(runs)[1]

@@ -22,6 +22,7 @@ from syncmem.model.frame import FRAME_PAYLOAD_MAX, Frame, Stored, fitting, paylo
 from syncmem.model.record import LOG_SHIFT
 from syncmem.replica.chain import Log, body_of, chain_after, cover_bytes, erased_form, read_cover, read_events
 from syncmem.replica.connection import Database
+from syncmem.replica.heads import Heads, Sign
 from syncmem.replica.runs import rewrite
 from syncmem.seal.keys import verify
 
@@ -29,22 +30,20 @@ SEQ_MASK: Final = 2**LOG_SHIFT - 1
 _OWN_FROM: Final = 2**20  # own logs have greater numbers: their runs are added where the table ends, on full pages
 _CACHED_RUNS: Final = 64
 _RUNS_READ_AT_ONCE: Final = 64  # bounds the memory of reading a long log
-_UNSIGNED: Final = b""
 _WHOLE_COVER_BYTES: Final = len(cover_bytes(salt.whole(bytes(salt.SEED_BYTES))))
 _FORK: Final = "log {} was written by two lives of one device; what each holds stays, write on"
 Placed = tuple[int, Stored]  # position, event
-Sign = Callable[[bytes], bytes]  # head words -> the device's signature
 Admit = Callable[[int, Stored], bool]
 
 
 class Logs:
-    """Reads and writes the tables ``logs``, ``signatures``, ``runs``, ``blocks`` and ``erased``."""
+    """Reads and writes the tables ``logs``, ``runs``, ``blocks`` and ``erased``."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
         self._cache: dict[int, list[Stored]] = {}
         self._covers: dict[tuple[int, int], salt.Cover] = {}
-        self._unsigned: dict[int, Sign] = {}  # own logs whose heads are still to be signed, and by whom
+        self.heads = Heads(database)
         self.replayed: int | None = None  # the transaction that a rebuild has come to
         self.moved: dict[Ref, Ref] = {}  # where events of void branches stand now (see :mod:`syncmem.replica.moves`)
         self.forget()
@@ -130,7 +129,7 @@ class Logs:
     ) -> int:
         """Add own events; the position of the first.
 
-        A block that begins draws its seed; the head is signed by :meth:`sign_heads`, once a transaction.
+        A block that begins draws its seed; who writes signs the heads at the end of the transaction.
         """
         first = start = log.seq + 1
         for count in fitting(first, events):
@@ -140,8 +139,7 @@ class Logs:
                 cover = salt.whole(randomness(salt.SEED_BYTES))
                 self._open_block(log, start, cover)
             head = chain_after(log, start, part, self._nodes(log.no, start, cover))
-            self._unsigned[log.no] = sign
-            self._store(log, start, part, tx, head, _UNSIGNED)
+            self._store(log, start, part, tx, head, self.heads.moved(log, sign))
             for place in [start + offset for offset, event in enumerate(part) if isinstance(event, Erased)]:
                 self._keep_cover(log.no, start, cover := salt.forget(cover, place % salt.BLOCK_EVENTS))
             start += count
@@ -263,7 +261,7 @@ class Logs:
         self._note_erased(place for place, event in enumerate(events, position) if isinstance(event, Erased))
         size = sum(map(payload_bytes, events))
         if log.seq and (first % salt.BLOCK_EVENTS == 0 or log.open_bytes + size > FRAME_PAYLOAD_MAX):
-            self._db.execute("INSERT INTO signatures VALUES (?, ?, ?)", (log.no, log.seq, self._signature(log)))
+            self.heads.keep(log)
             log.open_bytes = 0
         log.open_bytes += size
         log.head, log.signature = head, signature
@@ -271,30 +269,6 @@ class Logs:
         log.clock = max([log.clock, *(event.hlc for event in events if isinstance(event, Event))])
         sql = "UPDATE logs SET seq = ?, head = ?, clock = ?, signature = ?, open_bytes = ? WHERE no = ?"
         self._db.execute(sql, (log.seq, log.head, log.clock, log.signature, log.open_bytes, log.no))
-
-    def sign_heads(self) -> None:
-        """Sign the heads of own logs that this transaction moved: its last act."""
-        for no in self._unsigned:
-            log = self.by_no.get(no)
-            if log is not None and log.signature == _UNSIGNED:
-                sql = "UPDATE logs SET signature = ? WHERE no = ?"
-                self._db.execute(sql, (self._signature(log), no))
-        self._unsigned.clear()
-
-    def leave_unsigned(self) -> None:
-        """The transaction was rolled back."""
-        self._unsigned.clear()
-
-    def _signature(self, log: Log) -> bytes:
-        """The signature of a log's head."""
-        if log.signature == _UNSIGNED and log.no in self._unsigned:
-            log.signature = self._unsigned[log.no](head_words(log.id, log.seq, log.head))
-        return log.signature
-
-    def signed(self, log: Log, first: int) -> list[tuple[int, bytes]]:
-        """The places from ``first`` on at which frames end, with the signatures of their heads."""
-        sql = "SELECT seq, signature FROM signatures WHERE log = ? AND seq >= ? ORDER BY seq"
-        return [*self._db.execute(sql, (log.no, first)).fetchall(), (log.seq, self._signature(log))]
 
     def has(self, log: Log, frame: Frame) -> bool:
         """Whether a log as it is held goes through a frame."""

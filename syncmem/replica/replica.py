@@ -116,9 +116,9 @@ class Replica:
                 self.refresh()
                 self.db.check_same_files()
                 yield
-                self.logs.sign_heads()
+                self.logs.heads.sign(self.logs.by_no)
         except BaseException:
-            self.logs.leave_unsigned()
+            self.logs.heads.leave()
             self._forget()
             raise
         self.scrubber.scrub()
