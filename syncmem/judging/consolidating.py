@@ -34,7 +34,7 @@ class Judgement:
         predicate: the predicate under which it was judged.
         outcome: of what was written, the receipt's decision (ADD, UPDATE, DELETE, NOOP, CONTESTED), NOOP for what
             retells what is known, else "SET ASIDE", or "REFUSED" for what no event can say.
-        because: why, in a few words.
+        because: why, in a few words; where it counts for less than its source would, also what to send next time.
         receipts: of the events that were written.
         proposals: predicates that may have been meant as well; the user is asked.
         retold: ids of the claims that the candidate only says again (its outcome is NOOP).
@@ -96,7 +96,8 @@ def _judged(memory: Judging, entry: Entry, match: Match) -> Judgement:
     verdict = _verdict(memory, entry.candidate, match.predicate)
     receipts = write(memory, entry.candidate, match.predicate, verdict, entry.observed)
     outcome = str(receipts[-1].decision) if receipts else "NOOP" if verdict.retold else "SET ASIDE"
-    told = (outcome, verdict.because, tuple(receipts), match.proposals, verdict.retold)
+    because = "; ".join(filter(None, (verdict.because, verdict.next_step)))
+    told = (outcome, because, tuple(receipts), match.proposals, verdict.retold)
     return Judgement(entry.candidate, match.predicate, *told)
 
 
@@ -112,10 +113,11 @@ def _corroborated(done: Corroborated) -> Judgement:
 def _verdict(memory: Judging, candidate: Candidate, predicate: str) -> Verdict:
     scope = candidate.scope
     heard = _from_same_passage(memory, candidate, predicate)
-    corrects = candidate.verb == Verb.CORRECT
-    present = memory.beliefs(candidate.entity, predicate, scope=scope) if corrects else []
+    looked_at = candidate.verb == Verb.CORRECT or candidate.words is not None
+    present = memory.beliefs(candidate.entity, predicate, scope=scope) if looked_at else []
     retold = _retold(memory, candidate, predicate)
-    return decide(candidate, memory._definition(scope, predicate), present, heard, retold)
+    spoken_by = memory._spoken_by(candidate.source.episode)
+    return decide(candidate, memory._definition(scope, predicate), present, heard, retold, spoken_by)
 
 
 def _retold(memory: Judging, candidate: Candidate, predicate: str) -> Sequence[str]:

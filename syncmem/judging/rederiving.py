@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from syncmem.errors import InvalidInput, NotFound
-from syncmem.judging.candidate import Candidate, Manner
+from syncmem.judging.candidate import Candidate
 from syncmem.judging.consolidating import DERIVED, Judgement, judge
-from syncmem.judging.extracting import Extractor, Utterance, extractor_of
+from syncmem.judging.extracting import Extractor, Utterance, extractor_of, unfounded
 from syncmem.judging.matching import Match, Matcher
 from syncmem.model.episode import entity_of
 from syncmem.observed import EpisodeInfo
@@ -153,9 +153,7 @@ def _resting(candidate: Candidate, info: EpisodeInfo, length: int) -> Candidate:
     span = candidate.source.span
     if candidate.source.episode == info.id and span is not None and 0 <= span[0] < span[1] <= length:
         return candidate
-    said = candidate.kind in (Manner.STATED, Manner.NEGATED)
-    source = Source(info.source.kind, info.source.id, info.id)
-    return replace(candidate, source=source, kind=Manner.INFERRED if said else candidate.kind)
+    return unfounded(replace(candidate, source=Source(info.source.kind, info.source.id, info.id)))
 
 
 # -- batches -----------------------------------------------------------------------------------------------

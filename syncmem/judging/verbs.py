@@ -243,6 +243,13 @@ class Judging(TakingBack, Asking, Observing):
         """The zone in which dates are shown."""
         return find_zone("UTC" if self._zone is None else self._zone)
 
+    def _spoken_by(self, episode: str | None) -> str | None:
+        """Whose word an episode is ("user", "document" ...); None for one that is not held here."""
+        try:
+            return None if episode is None else self.episode(episode).source.kind
+        except NotFound:
+            return None
+
     def _definition(self, scope: str, predicate: str) -> Predicate:
         with self._looking():
             return self._replica.catalog.predicate(scope, predicate)
