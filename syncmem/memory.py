@@ -18,6 +18,7 @@ from collections.abc import Callable
 from datetime import tzinfo
 from typing import TYPE_CHECKING
 
+from syncmem.arguments import checked
 from syncmem.browsing import Browsing
 from syncmem.comparing import Comparing
 from syncmem.doctor import examine
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from syncmem.standing import SyncReport
 
 
+@checked
 class Memory(
     Withdrawing, Importing, Comparing, Recalling, Browsing, Naming, Exporting, Forgetting, Meeting, Observing, Syncing
 ):

@@ -98,6 +98,7 @@ class Candidate:
             object.__setattr__(self, name, statements.name(name, getattr(self, name)))
         for name, what in (("mentions", "mentioned entity"), ("derived_from", "event")):
             object.__setattr__(self, name, tuple(statements.name(what, each) for each in getattr(self, name)))
+        object.__setattr__(self, "source", statements.source_of(self.source))
         if self.words is not None:
             object.__setattr__(self, "words", statements.text("words", self.words, WORDS_BYTES_MAX))
         if verb == Verb.PERIOD and (self.since is None or self.until is None):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import tzinfo
@@ -40,7 +41,7 @@ class Submission:
 class Judging(TakingBack, Asking, Observing):
     """define_pack, submit, consolidate, extract, reextract, questions, answer."""
 
-    def define_pack(self, pack: str, *, scope: str = VAULT) -> PackReport:
+    def define_pack(self, pack: str | os.PathLike[str], *, scope: str = VAULT) -> PackReport:
         """Define many predicates at once: those of a pack that are not defined already.
 
         Args:
@@ -51,7 +52,7 @@ class Judging(TakingBack, Asking, Observing):
         """
         from syncmem.judging import packs
 
-        read = packs.load(pack, self._environment.disk)
+        read = packs.load(os.fspath(pack), self._environment.disk)
         scope = statements.name("scope", scope)
         defined, kept = [], []
         with self.transaction():
