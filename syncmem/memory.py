@@ -138,8 +138,8 @@ class Memory(
         to see that what is believed follows from them (nobody else writes meanwhile; nothing is changed).
 
         ``facts`` holds, beside the state of the file and its logs: ``oscillation`` (slots that keep going back to a
-        value they had left, and whose claims swing them), ``quality`` (of each source and each device, how many of its
-        claims were taken back or won nowhere), ``lookalikes`` (predicates and entities that may be one),
+        value they had left, and whose claims swing them), ``quality`` (of each source, device and extractor, how many
+        of its claims were taken back or won nowhere), ``lookalikes`` (predicates and entities that may be one),
         ``cardinality``.  Each sentence in ``problems`` ends with the next step.
 
         >>> from syncmem import Memory

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from syncmem.errors import InvalidInput, NotFound
 from syncmem.judging.candidate import Candidate, Verb
@@ -18,9 +18,8 @@ from syncmem.judging.deciding import DOUBT_TRUST, Action, Verdict, decide, is_ag
 from syncmem.judging.matching import Match, Matcher, by_names
 from syncmem.judging.queue import Doubt, Entry
 from syncmem.judging.writing import write
+from syncmem.model.derivation import read_batch
 from syncmem.results import HistoryEntry, Receipt, Source
-
-DERIVED: Final = "extract/"  # how the batches of extractors begin: then the episode, the extractor and its version
 
 if TYPE_CHECKING:
     from syncmem.judging.verbs import Judging
@@ -155,7 +154,8 @@ def _is_derived_anew(entry: HistoryEntry, candidate: Candidate) -> bool:
 
 def _extractor_of(batch: str | None) -> str | None:
     """Of a batch that was derived from an episode, the name of the extractor."""
-    return batch.split("/")[2] if batch is not None and batch.startswith(DERIVED) else None
+    read = read_batch(batch)
+    return None if read is None else read.extractor
 
 
 def _events(judged: Judgement) -> tuple[str, ...]:
