@@ -87,7 +87,7 @@ class ModelExtractor:
         Raises:
             InvalidInput: the model's answer is no JSON list.
         """
-        answer = _without_fence(self.ask(prompt(said, self.predicates)))
+        answer = without_fence(self.ask(prompt(said, self.predicates)))
         found, problems = read_candidates(answer, {"entity": said.speaker})
         for problem in problems:
             if self.on_problem is not None:
@@ -127,7 +127,7 @@ def _passage(candidate: Candidate, text: str) -> tuple[int, int] | None:
 _FENCE: Final = re.compile(r"\A\s*```(?:json)?\s*(.*?)\s*```\s*\Z", re.DOTALL)
 
 
-def _without_fence(answer: str) -> str:
+def without_fence(answer: str) -> str:
     if not isinstance(answer, str):
         raise InvalidInput(f"the model answered with {type(answer).__name__}; its callable returns text")
     fenced = _FENCE.match(answer)
