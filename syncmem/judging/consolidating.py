@@ -95,7 +95,10 @@ def _judged(memory: Judging, entry: Entry, match: Match) -> Judgement:
     verdict = _verdict(memory, entry.candidate, match.predicate)
     receipts = write(memory, entry.candidate, match.predicate, verdict, entry.observed)
     outcome = str(receipts[-1].decision) if receipts else "NOOP" if verdict.retold else "SET ASIDE"
-    because = "; ".join(filter(None, (verdict.because, verdict.next_step)))
+    because = verdict.because
+    if verdict.next_step is not None:
+        because = f"{because}; {verdict.next_step}"
+        receipts = [replace(each, why=f"{each.why} {because[0].upper()}{because[1:]}.") for each in receipts]
     told = (outcome, because, tuple(receipts), match.proposals, verdict.retold)
     return Judgement(entry.candidate, match.predicate, *told)
 

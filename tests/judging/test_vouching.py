@@ -36,6 +36,7 @@ def test_a_word_that_nobody_vouches_for_is_a_guess_and_is_told_what_to_send(
     assert f"when the {kind} said it" in judged.because and judged.because.endswith(
         "; name the episode in its source, or give observed_at ('now' for what is being said)"
     )
+    assert judged.receipts[0].why.endswith(f"ask the user. N{judged.because[1:]}.")
     written = desk.memory.event(judged.receipts[0].event)
     assert (written.trust, written.reason) == (30, judged.because.partition(";")[0]), "devices need no advice"
     (asked,) = desk.memory.questions()
