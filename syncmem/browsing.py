@@ -114,7 +114,7 @@ class Browsing(Asking):
 
         ``text``: only those in whose name it is, whatever the case of its letters.
         """
-        wanted = statements.name("scope", scope), text or None
+        wanted, limit = (statements.name("scope", scope), text or None), statements.at_least("limit", limit)
         with self._looking():
             if before is None:
                 return [row[0] for row in self._replica.db.execute(_NEXT, (*wanted, after, limit))]
@@ -141,11 +141,13 @@ class Browsing(Asking):
         self, entity: str, predicate: str, *, skip: int = 0, limit: int = PAGE, scope: str = VAULT
     ) -> HistoryPage:
         """Some of the events about a slot, the latest to arrive first; see :meth:`history`."""
+        first = statements.at_least("skip", skip, 0)
+        last = first + statements.at_least("limit", limit)
         with self._looking():
             for slot in self._slots(self._view(scope, None, None, None, None), scope, entity, predicate):
                 found = self._telling.about(slot, self._replica.catalog.names(slot))[::-1]
                 if any(self._telling.says_something(position) for position in found):
-                    told = found[skip : skip + limit]
+                    told = found[first:last]
                     return HistoryPage(tuple(self._telling.entry(position, slot) for position in told), len(found))
             return HistoryPage((), 0)
 
@@ -160,7 +162,7 @@ class Browsing(Asking):
         [('Where does Ana live?', 1)]
         """
         with self._looking():
-            rows = self._replica.db.execute(_RECALLS, (before, limit)).fetchall()
+            rows = self._replica.db.execute(_RECALLS, (before, statements.at_least("limit", limit))).fetchall()
         return [
             ReadEntry(no, id, shown(time), n, question, bool(json.loads(asked or "{}").get("briefing")), handed)
             for no, id, time, n, question, asked, handed in rows

@@ -54,14 +54,16 @@ def _oscillation(replica: Replica, facts: dict[str, Any], problems: list[str]) -
 
 
 def _quality(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
-    """How much of what each source and each device said was taken back, or won nowhere."""
+    """How much of what each source, device and extractor said was taken back, or won nowhere."""
     found = tallies(replica)
     named = [(replica.catalog.source(number), tally) for number, tally in found.sources.items()]
     sources = [({"source_kind": s.kind, "source_id": s.id}, tally) for s, tally in named]
     devices = [({"device": Telling.device_id(key)}, tally) for key, tally in found.devices.items()]
+    extractors = [({"extractor": by.name, "version": by.version}, tally) for by, tally in found.extractors.items()]
     facts["quality"] = {
         "sources": [who | tally.facts() for who, tally in ranked(sources, _LISTED_MAX)],
         "devices": [who | tally.facts() for who, tally in ranked(devices, _LISTED_MAX)],
+        "extractors": [who | tally.facts() for who, tally in ranked(extractors, _LISTED_MAX)],
     }
     for who, tally in ranked(sources, _LISTED_MAX):
         if _often_wrong(tally):
@@ -69,6 +71,10 @@ def _quality(replica: Replica, facts: dict[str, Any], problems: list[str]) -> No
     for who, tally in ranked(devices, _LISTED_MAX) if len(devices) > 1 else ():
         if _often_wrong(tally):
             problems.append(f"device {who['device']}: {_wrong(tally)}; look at its clock and at what writes on it")
+    for who, tally in ranked(extractors, _LISTED_MAX):
+        if _often_wrong(tally):
+            by = f"extractor {who['extractor']}, version {who['version']}"
+            problems.append(f"{by}: {_wrong(tally)}; mend it, and reextract() with a later version")
 
 
 def _often_wrong(tally: Tally) -> bool:

@@ -19,6 +19,7 @@ from typing import Final, Self, Unpack
 from urllib.parse import unquote
 
 from syncmem import files
+from syncmem.arguments import checked
 from syncmem.environment import Environment
 from syncmem.errors import Busy, Closed, FileError, InvalidInput
 from syncmem.memory import Memory
@@ -43,6 +44,7 @@ class _Place:
         self.moving = True  # it is being opened or closed, and everybody else waits for that
 
 
+@checked
 class Memories:
     """The memories of many users, each in a file of its own in ``folder``, which is made if it is missing.
 

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from datetime import tzinfo
 from typing import TYPE_CHECKING
 
+from syncmem.arguments import checked
 from syncmem.browsing import Browsing
 from syncmem.comparing import Comparing
 from syncmem.doctor import examine
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from syncmem.standing import SyncReport
 
 
+@checked
 class Memory(
     Withdrawing, Importing, Comparing, Recalling, Browsing, Naming, Exporting, Forgetting, Meeting, Observing, Syncing
 ):
@@ -136,8 +138,8 @@ class Memory(
         to see that what is believed follows from them (nobody else writes meanwhile; nothing is changed).
 
         ``facts`` holds, beside the state of the file and its logs: ``oscillation`` (slots that keep going back to a
-        value they had left, and whose claims swing them), ``quality`` (of each source and each device, how many of its
-        claims were taken back or won nowhere), ``lookalikes`` (predicates and entities that may be one),
+        value they had left, and whose claims swing them), ``quality`` (of each source, device and extractor, how many
+        of its claims were taken back or won nowhere), ``lookalikes`` (predicates and entities that may be one),
         ``cardinality``.  Each sentence in ``problems`` ends with the next step.
 
         >>> from syncmem import Memory

@@ -135,7 +135,7 @@ class Recalling(Asking, Observing):
         with self._seeing():
             for name, meant in meant_by(words, self._replica.aliases.elsewhere(scope)).items():
                 words = list(dict.fromkeys([*(word for word in words if word not in terms(name)), *meant]))
-            rows = islice(rows_with(self._replica, self._reading, words, scope), limit)
+            rows = islice(rows_with(self._replica, self._reading, words, scope), statements.at_least("limit", limit))
             return [self._telling.belief(slot, rectangle) for slot, rectangle in rows]
 
     def why_said(self, about: str) -> Said:

@@ -8,7 +8,7 @@ anything is written, and the message ends with the next step.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta, tzinfo
 from typing import Any, Final
 
@@ -92,12 +92,19 @@ def words(
 
 
 def source_of(source: Source | str | None) -> Source:
-    """A source as it is stored; text is its kind."""
+    """A source as it is stored; text is its kind, or its kind and id.
+
+    >>> source_of("document:letter")
+    Source(kind='document', id='letter', episode=None, span=None)
+    """
     given = Source(kind=source) if isinstance(source, str) else source or Source()
     if not isinstance(given, Source):
         raise InvalidInput(
             f"source is a Source or its kind as text, not {type(source).__name__}; pass Source(kind=...)"
         )
+    if isinstance(given.kind, str) and given.id is None:
+        kind, _, id = given.kind.partition(":")
+        given = replace(given, kind=kind, id=id or None)
     return Source(
         None if given.kind is None else name("source kind", given.kind),
         None if given.id is None else name("source id", given.id),
@@ -141,6 +148,13 @@ def text(what: str, value: str, bytes_max: int) -> str:
     if size > bytes_max:
         raise InvalidInput(f"{what} takes {size} bytes, at most {bytes_max} fit; shorten it")
     return value
+
+
+def at_least(what: str, count: int, least: int = 1) -> int:
+    """A count that asks for something."""
+    if count < least:
+        raise InvalidInput(f"{what}={count} asks for nothing; pass {least} or more")
+    return count
 
 
 def trust_of(trust: int | str) -> int:

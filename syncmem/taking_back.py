@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from syncmem import statements
+from syncmem.arguments import check_keywords
 from syncmem.ending_as_well import as_one, ends_of, said_again
 from syncmem.errors import InvalidInput, NotFound
 from syncmem.model.event import (
@@ -38,6 +39,7 @@ REFERENCES_MAX: Final = 1_000  # in one event: of at most 46 bytes each, they le
 _CLAIM_KINDS: Final = (Kind.CLAIM, Kind.AFFIRM)
 _BOUNDS: Final = frozenset(field.name for field in fields(Bounds)) - {"precision"}
 _UNSAID: Final[dict[str, Any]] = dict.fromkeys(("trust", "source", "observed_at", "batch", "reason", "zone"))
+_SAID: Final = _BOUNDS | _UNSAID.keys() | {"scope", "mentions"}
 
 
 class TakingBack(Writing):
@@ -92,6 +94,7 @@ class TakingBack(Writing):
         about today, and what was said since then stands, also where this device has not heard of it; to vouch for
         today pass ``observed_at``, or :meth:`remember` it.  What had ended the corrected value ends this one, too.
         """
+        check_keywords(words_and_bounds, self.remember, _SAID)
         with self._lock, self._replica.transaction():
             position = self._telling.position(event)
             stored = self._replica.logs.event(position)

@@ -60,7 +60,8 @@ class Withdrawing(TakingBack, Asking):
         ({'remember': 1}, ['English'])
 
         Args:
-            source: a Source of which every part that is given must fit, or its kind as text.
+            source: a Source of which every part that is given must fit, or its kind as text, or kind and id
+                ("mail-import:work").
             device: the id of a device, as :meth:`devices` gives it. With ``source`` both must fit.
             since, until: when it was said, by the writer's clock; both included, unsaid: at any time.
             scope: only there; unsaid: in every scope.

@@ -83,7 +83,7 @@ class Writing(Opened):
                 their trust. Unsaid, it was observed when the last of them was, and holds for the time that they cover.
             scope: who shares it: "vault" (all devices), "device" (never leaves), or a name.
             trust: 0..100, or "user" (90), "integration" (70), "document" (50), "inference" (30).
-            source: a Source, or its kind as text. Documents need ``observed_at``.
+            source: a Source, or its kind as text, or kind and id ("document:letter"). Documents need ``observed_at``.
             batch: a name under which all of an import can be withdrawn.
 
         Raises:

@@ -126,6 +126,31 @@ def test_a_device_that_is_often_wrong_is_told_beside_another_that_is_not(memory:
     assert "6 of 20 claims were wrong (6 denied)" in problem
 
 
+def test_an_extractor_is_judged_by_what_was_taken_back_of_it_and_not_for_being_replaced(memory: Memory) -> None:
+    turn = memory.observe("I speak English. I speak Latin. I speak Greek.", speaker="ana")
+    memory.extract(turn.episode, "english", version=1)
+    memory.reextract("english", version=2)
+    assert source_of(memory, "user") == {"made": 3}, "what version 1 derived was derived anew"
+    for entry in memory.history("ana", "language"):
+        if entry.value == "Latin" and entry.status == "live":
+            memory.retract(entry.event)
+    (path,) = memory.doctor().facts["quality"]["extractors"]
+    assert (path["extractor"], path["version"], path["made"], path["retracted"]) == ("english", "2", 3, 1)
+    assert source_of(memory, "user") == {"made": 3, "retracted": 1, "error_rate": 0.333}
+
+
+def test_an_extractor_that_is_often_wrong_is_told_with_what_to_do(memory: Memory) -> None:
+    languages = ["Latin", "Greek", "Dutch", "Welsh", "Irish", "Czech", "Norse", "Basque", "Thai", "Hindi"]
+    for speaker in ("ana", "bob"):
+        turn = memory.observe(" ".join(f"I speak {name}." for name in languages), speaker=speaker)
+        memory.extract(turn.episode, "english", version=1)
+        for name in languages[:3]:
+            memory.deny(speaker, "language", name)
+    (problem,) = told(memory, "extractor")
+    assert problem.startswith("extractor english, version 1: 6 of 20 claims were wrong (6 denied); ")
+    assert problem.endswith("reextract() with a later version")
+
+
 @given(st.integers(0, 10**9))
 def test_the_tallies_are_those_of_the_claims_looked_at_one_by_one(seed: int) -> None:
     world = World(Random(seed), devices=3, vault=False)

@@ -455,7 +455,7 @@ def test_settings_of_a_predicate_reach_its_claims_on_every_way(desk: Device, way
     else:
         desk.memory.define_pack("personal")
     if way == "a candidate":
-        desk.memory.submit(Candidate("ana", "spending limit", 900, source=Source("user")))
+        desk.memory.submit(Candidate("ana", "spending limit", 900, source=Source("user"), observed_at="now"))
         desk.memory.consolidate()
     else:
         desk.memory.remember("ana", "budget", 900)

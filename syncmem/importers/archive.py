@@ -86,8 +86,11 @@ class Archive:
 
     # -- forms ----------------------------------------------------------------------------------------
 
-    def items(self, name: str, prefix: str) -> Iterator[Any]:
-        """The items under a prefix of a JSON file, one at a time ("item": of the list that it is)."""
+    def items(self, name: str, prefix: str, *, optional: bool = False) -> Iterator[Any]:
+        """The items under a prefix of a JSON file, one at a time ("item": of the list that it is).
+
+        A file in which there is no such list, not even an empty one, is of another kind, unless it is ``optional``.
+        """
         ijson = _ijson()
         count = 0
         with self.open(name) as file:
@@ -95,9 +98,18 @@ class Archive:
                 for item in ijson.items(file, prefix, use_float=True):
                     count += 1
                     yield item
+                if not (count or optional):
+                    self._has_list(file, name, prefix.rpartition(".")[0])
             except (ijson.JSONError, UnicodeDecodeError, RecursionError) as error:
                 where = f"{name or self.path} is broken after item {count}"
                 raise InvalidInput(f"{where} ({first_line(error)}); {_AGAIN}") from error
+
+    def _has_list(self, file: IO[bytes], name: str, place: str) -> None:
+        """Refuse a JSON file in which there is no list at a place."""
+        file.seek(0)
+        if (place, "start_array") not in ((where, event) for where, event, _ in _ijson().parse(file)):
+            wanted = f"holds no list {place!r}" if place else "is no list"
+            raise InvalidInput(f"{name or self.path} {wanted}, so it is of another kind; pass the kind that it is of")
 
     def first(self, name: str) -> str:
         """The first character of a text file that is no space: "[" of a list, "{" of an object."""

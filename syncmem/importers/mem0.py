@@ -94,7 +94,7 @@ def _memories(archive: Archive) -> Iterator[Record]:
         owner = next((str(memory[name]) for name in _OWNERS if memory.get(name)), archive.user)
         seen = either(memory.get("updated_at")) or either(memory.get("created_at"))
         yield Fact((str(memory.get("id") or text),), owner, PREDICATE, text, observed_at=seen)
-    for number, relation in enumerate(() if listed else archive.items("", "relations.item"), 1):
+    for number, relation in enumerate(() if listed else archive.items("", "relations.item", optional=True), 1):
         parts = [relation.get(name) for name in ("source", "relationship")] if isinstance(relation, dict) else []
         parts += [relation.get("destination") or relation.get("target")] if parts else []
         if len(parts) == 3 and all(isinstance(part, str) and part for part in parts):

@@ -133,7 +133,7 @@ class Importing(Judging):
 
     def _derived_from(self, batch: str, scope: str | None) -> list[tuple[str, str]]:
         """The batches (scope, name) of what was extracted from the episodes of a batch."""
-        from syncmem.judging.rederiving import read_batch
+        from syncmem.model.derivation import read_batch
 
         sql = (
             "SELECT DISTINCT lower(hex(e.id)) FROM batches b JOIN members m ON m.batch = b.id "

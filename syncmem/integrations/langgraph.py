@@ -292,8 +292,8 @@ def _put(op: PutOp) -> Put:
     value = None if op.value is None else dict(op.value)
     try:
         lease = None if op.ttl is None or value is None else timedelta(minutes=op.ttl)
-    except OverflowError as error:
-        raise InvalidInput(f"a ttl of {op.ttl} minutes is longer than 1,000 years; leave it out") from error
+    except (OverflowError, ValueError, TypeError) as error:
+        raise InvalidInput(f"a ttl of {op.ttl!r} is no number of minutes within 1,000 years; leave it out") from error
     return Put((*op.namespace, str(op.key)), value, lease, op.index)
 
 

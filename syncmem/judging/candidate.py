@@ -21,6 +21,7 @@ from syncmem.model.value import NONE
 from syncmem.results import Source, as_dict
 
 WORDS_BYTES_MAX: Final = 8 * 1024  # a paragraph: who sends more has not looked for the sentence
+NOW: Final = "now"  # observed_at of what is being said while it is submitted
 CANDIDATES_MAX: Final = 1_000  # of one text: more is a model that repeats itself
 
 _UNNAMED: Final = Source()
@@ -58,16 +59,17 @@ class Candidate:
         verb: state, change, period, temporary, end, deny or correct.
         kind: stated, negated, inferred, quoted or hypothetical.
         since, until: dates as text, as precise as they were said; of a change or an end, ``since`` is its day.
-        observed_at: when it was said or written; unsaid: when it is submitted. Documents need it.
+        observed_at: when it was said or written, or "now": live, as it is submitted. Documents need it. Unsaid: when
+            it is submitted, and what names no ``episode`` either counts as a guess, for nobody vouches for it.
         source: who says so; ``episode`` and ``span`` are the passage. "assistant": the agent itself.
         instead_of: what a correction replaces; unsaid: what is believed.
         mentions: other entities that it speaks of.
         derived_from: ids of the claims from which it follows, or which it retells.
         confidence: what the extractor thinks of it.
-        words: the sentence that says it; where they say more than the candidate (an end, a time, a doubt), it is
-            written as a guess, contested, and the user is asked. They are kept only until it is judged. Of the user's
-            own word with no ``episode``, they have to name the value.
-        quote: the words that say it, as the extractor read them; ``batch``: what it is to be withdrawn with.
+        words: the sentence that says it, as it stands in what was said; where they say more than the candidate (an
+            end, a time, a doubt), it is written as a guess, contested, and the user is asked. They are kept only until
+            it is judged. Of the user's own word with no ``episode``, they have to name the value.
+        batch: what it is to be withdrawn with.
     """
 
     entity: str
@@ -86,7 +88,6 @@ class Candidate:
     zone: str | None = None
     derived_from: tuple[str, ...] = ()
     words: str | None = None
-    quote: str | None = None
     batch: str | None = None
 
     def __post_init__(self) -> None:
@@ -97,6 +98,7 @@ class Candidate:
             object.__setattr__(self, name, statements.name(name, getattr(self, name)))
         for name, what in (("mentions", "mentioned entity"), ("derived_from", "event")):
             object.__setattr__(self, name, tuple(statements.name(what, each) for each in getattr(self, name)))
+        object.__setattr__(self, "source", statements.source_of(self.source))
         if self.words is not None:
             object.__setattr__(self, "words", statements.text("words", self.words, WORDS_BYTES_MAX))
         if verb == Verb.PERIOD and (self.since is None or self.until is None):
@@ -115,7 +117,7 @@ class Candidate:
         statements.value_of(self.value)
         if self.instead_of is not None:
             statements.value_of(self.instead_of)
-        dates = [self.since, self.until, self.observed_at if self.observed_at != statements.UNDATED else None]
+        dates = [self.since, self.until, None if self.observed_at in (statements.UNDATED, NOW) else self.observed_at]
         for date in dates:
             if date is not None:
                 parse(date, zone=self.zone or zone)
@@ -170,7 +172,6 @@ class CandidateFields(BaseModel):
     zone: str | None = None
     derived_from: tuple[str, ...] = ()
     words: str | None = None
-    quote: str | None = None
     batch: str | None = None
 
     def candidate(self) -> Candidate:

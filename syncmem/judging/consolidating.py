@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from syncmem.errors import InvalidInput, NotFound
 from syncmem.judging.candidate import Candidate, Verb
@@ -18,9 +18,8 @@ from syncmem.judging.deciding import DOUBT_TRUST, Action, Verdict, decide, is_ag
 from syncmem.judging.matching import Match, Matcher, by_names
 from syncmem.judging.queue import Doubt, Entry
 from syncmem.judging.writing import write
+from syncmem.model.derivation import read_batch
 from syncmem.results import HistoryEntry, Receipt, Source
-
-DERIVED: Final = "extract/"  # how the batches of extractors begin: then the episode, the extractor and its version
 
 if TYPE_CHECKING:
     from syncmem.judging.verbs import Judging
@@ -34,7 +33,7 @@ class Judgement:
         predicate: the predicate under which it was judged.
         outcome: of what was written, the receipt's decision (ADD, UPDATE, DELETE, NOOP, CONTESTED), NOOP for what
             retells what is known, else "SET ASIDE", or "REFUSED" for what no event can say.
-        because: why, in a few words.
+        because: why, in a few words; where it counts for less than its source would, also what to send next time.
         receipts: of the events that were written.
         proposals: predicates that may have been meant as well; the user is asked.
         retold: ids of the claims that the candidate only says again (its outcome is NOOP).
@@ -96,7 +95,11 @@ def _judged(memory: Judging, entry: Entry, match: Match) -> Judgement:
     verdict = _verdict(memory, entry.candidate, match.predicate)
     receipts = write(memory, entry.candidate, match.predicate, verdict, entry.observed)
     outcome = str(receipts[-1].decision) if receipts else "NOOP" if verdict.retold else "SET ASIDE"
-    told = (outcome, verdict.because, tuple(receipts), match.proposals, verdict.retold)
+    because = verdict.because
+    if verdict.next_step is not None:
+        because = f"{because}; {verdict.next_step}"
+        receipts = [replace(each, why=f"{each.why} {because[0].upper()}{because[1:]}.") for each in receipts]
+    told = (outcome, because, tuple(receipts), match.proposals, verdict.retold)
     return Judgement(entry.candidate, match.predicate, *told)
 
 
@@ -112,10 +115,11 @@ def _corroborated(done: Corroborated) -> Judgement:
 def _verdict(memory: Judging, candidate: Candidate, predicate: str) -> Verdict:
     scope = candidate.scope
     heard = _from_same_passage(memory, candidate, predicate)
-    corrects = candidate.verb == Verb.CORRECT
-    present = memory.beliefs(candidate.entity, predicate, scope=scope) if corrects else []
+    looked_at = candidate.verb == Verb.CORRECT or candidate.words is not None
+    present = memory.beliefs(candidate.entity, predicate, scope=scope) if looked_at else []
     retold = _retold(memory, candidate, predicate)
-    return decide(candidate, memory._definition(scope, predicate), present, heard, retold)
+    spoken_by = memory._spoken_by(candidate.source.episode)
+    return decide(candidate, memory._definition(scope, predicate), present, heard, retold, spoken_by)
 
 
 def _retold(memory: Judging, candidate: Candidate, predicate: str) -> Sequence[str]:
@@ -153,7 +157,8 @@ def _is_derived_anew(entry: HistoryEntry, candidate: Candidate) -> bool:
 
 def _extractor_of(batch: str | None) -> str | None:
     """Of a batch that was derived from an episode, the name of the extractor."""
-    return batch.split("/")[2] if batch is not None and batch.startswith(DERIVED) else None
+    read = read_batch(batch)
+    return None if read is None else read.extractor
 
 
 def _events(judged: Judgement) -> tuple[str, ...]:

@@ -18,10 +18,17 @@ NO: Final = _cue(
     *("no", "not", "never", r"\w+n't", "cannot", "none", "nobody", "neither", "without", "instead", "wrong", "mistake"),
     *("any ?more", "any longer", "used to", "former", "formerly", "ex", "left", "quit", "sold", "lost", "gone", "over"),
     *("gave up", "given up", "forgot", "forgotten", "stopped", "ended", "finished", "died", "cancel+ed", "back"),
-    *("i mean", "rather than", "off", "rid of", "done with", "last (?:day|shift|week)"),
+    *("off", "rid of", "done with", "last (?:day|shift|week)"),
+    *(r"rather (?:\w+ ){0,4}?than", "as opposed to", "in place of", "(?:any|no)thing but", "unlike"),
+    *(r"(?:replac|exchang|chang)(?:es?|ed|ing)", "trad(?:ed|ing)", r"swap(?:s|ped|ping)?", r"switch(?:es|ed|ing)?"),
+    *("(?:go|goes|going|went|moves?|moving|moved) from", "nope", "nah", "sorry", "oops", "correction", "typo"),
+    *("i mean", "i meant", "misspoke", "slip of the tongue", "scratch", "strike", "forget", "make (?:it|that)"),
+    *("hardly", "barely", "scarcely", "rarely", "seldom", "nor", r"in favou?r of"),
+    r"(?:ditch|drop)(?:e?s|p?ed|p?ing)?",
 )
 GUESS: Final = _cue(
-    *("if", "unless", "maybe", "perhaps", "probably", "possibly", "might", "may", "could", "would", "should", "let's"),
+    *("if", "unless", "maybe", "perhaps", "probably", "possibly", "might", "(?-i:may)", "could", "would", "should"),
+    *("let's", "not sure", "unsure", "uncertain"),
     *("imagine", "suppose", "supposing", "supposedly", "presumably", "assuming", "pretend", "what if", "as though"),
     *(
         "wish",
@@ -35,7 +42,7 @@ GUESS: Final = _cue(
         "fanc(?:y|ies)",
     ),
     *("think of", "thinking of", "thinking about", "want to", "wants to", "as if", "hypothetically", "dream(?:s|ing)?"),
-    *("off to", "about to", "looking (?:at|to)", r"i(?: do)? (?:think|guess|reckon|suppose|believe)", "not sure"),
+    *("off to", "about to", "looking (?:at|to)", r"i(?: do)? (?:think|guess|reckon|suppose|believe)"),
     *("one day", "some ?day", "dunno", "who knows", r"\w+'d"),
 )
 _ASKED: Final = r"(?:is|are|am|was|were|do|does|did|has|have|can|could|will|would|shall|should)"

@@ -24,6 +24,7 @@ from typing import Any, Final
 
 from syncmem.errors import InvalidInput
 from syncmem.judging.candidate import Candidate, Manner, Verb
+from syncmem.judging.cues import GUESS
 from syncmem.judging.extracting import Utterance
 from syncmem.judging.wording import SENTENCE
 from syncmem.model.instant import parse
@@ -87,9 +88,6 @@ _PHRASES: Final = tuple(
 _QUOTED: Final = re.compile(
     r"\A(?!I\b)(?:my )?\w+(?: \w+)? (?:said|says|told \w+|thinks|claims|believes|wrote)\b(?: that)?[ ,:]*", re.I
 )
-_MAYBE: Final = re.compile(
-    r"\b(?:if|maybe|perhaps|would|might|could|imagine|suppose|supposing|wish|hypothetically|probably|as if)\b", re.I
-)
 _OPENING: Final = re.compile(
     r"\A(?:actually|well|so|and|but|no|yes|oh|hi|hello|also|by the way|now|i mean|that's wrong)[ ,:]+", re.I
 )
@@ -109,7 +107,7 @@ def english(said: Utterance) -> list[Candidate]:
 def _sentence(said: Utterance, text: str, start: int) -> Iterator[Candidate]:
     words = text.strip().rstrip(".!").replace("\u2019", "'")
     quoted = _QUOTED.match(words)
-    kind = Manner.QUOTED if quoted else Manner.HYPOTHETICAL if _MAYBE.search(words) else None
+    kind = Manner.QUOTED if quoted else Manner.HYPOTHETICAL if GUESS.search(words) else None
     words = words[quoted.end() :] if quoted else words
     source = said.passage(start + len(text) - len(text.lstrip()), start + len(text))
     for clause in _clauses(words):

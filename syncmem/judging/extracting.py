@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 
 from syncmem.errors import InvalidInput
 from syncmem.judging.candidate import Candidate, Manner, Verb, read_candidates
-from syncmem.judging.wording import spoken
+from syncmem.judging.wording import spoken, unsaid
 from syncmem.provided import Provided
 from syncmem.recall.receipts import without_blocks
 from syncmem.results import Source
@@ -30,7 +30,7 @@ class Utterance:
     Attributes:
         speaker: the entity that "I" means.
         source: where it was heard; its ``episode`` names the conversation, in which ``offset`` is the text's place.
-        observed_at: when it was said, as text; unsaid: when the candidates are submitted.
+        observed_at: when it was said, as text, or "now"; what is in no episode and does not say counts as a guess.
     """
 
     text: str
@@ -87,7 +87,7 @@ class ModelExtractor:
         Raises:
             InvalidInput: the model's answer is no JSON list.
         """
-        answer = _without_fence(self.ask(prompt(said, self.predicates)))
+        answer = without_fence(self.ask(prompt(said, self.predicates)))
         found, problems = read_candidates(answer, {"entity": said.speaker})
         for problem in problems:
             if self.on_problem is not None:
@@ -103,16 +103,21 @@ def _grounded(candidate: Candidate, said: Utterance) -> Candidate:
     kept = ("entity", "predicate", "value", "verb", "kind", "since", "until", "instead_of", "mentions", "confidence")
     given = {name: getattr(candidate, name) for name in kept}
     fixed["words"] = spoken(said.text, passage, candidate.value)
-    if candidate.quote is not None and passage is None and candidate.kind in (Manner.STATED, Manner.NEGATED):
-        given["kind"] = Manner.INFERRED  # the words that it rests on were never said
-    return Candidate(**given, **fixed)
+    grounded = Candidate(**given, **fixed)
+    return grounded if candidate.words is None or passage is not None else unfounded(grounded)
+
+
+def unfounded(candidate: Candidate) -> Candidate:
+    """What was never said in the words that it rests on: a guess, but for what its sentence makes doubtful anyway."""
+    said = candidate.kind in (Manner.STATED, Manner.NEGATED)
+    return replace(candidate, kind=Manner.INFERRED) if said and unsaid(candidate) is None else candidate
 
 
 def _passage(candidate: Candidate, text: str) -> tuple[int, int] | None:
-    """The part of a text that a candidate rests on: its quote, where that is found word for word, else its span."""
-    if candidate.quote is not None:
-        start = text.find(candidate.quote) if candidate.quote.strip() else -1
-        return None if start < 0 else (start, start + len(candidate.quote))
+    """The part of a text that a candidate rests on: its words, where they are found as they stand, else its span."""
+    if candidate.words is not None:
+        start = text.find(candidate.words) if candidate.words.strip() else -1
+        return None if start < 0 else (start, start + len(candidate.words))
     if candidate.source.span is None:
         return None
     start, end = max(0, min(candidate.source.span)), min(len(text), max(candidate.source.span))
@@ -122,7 +127,7 @@ def _passage(candidate: Candidate, text: str) -> tuple[int, int] | None:
 _FENCE: Final = re.compile(r"\A\s*```(?:json)?\s*(.*?)\s*```\s*\Z", re.DOTALL)
 
 
-def _without_fence(answer: str) -> str:
+def without_fence(answer: str) -> str:
     if not isinstance(answer, str):
         raise InvalidInput(f"the model answered with {type(answer).__name__}; its callable returns text")
     fenced = _FENCE.match(answer)
@@ -135,7 +140,7 @@ def prompt(said: Utterance, predicates: Sequence[tuple[str, str]]) -> str:
     return f"""List what the text says about people, things and preferences, as a JSON list of objects and nothing else.
 Each object has: entity ("{said.speaker}" is the speaker), predicate, value, verb, kind; where it is said also since,
 until (dates as precise as in the text: 2025, 2025-03, 2025-03-14), instead_of (what a correction replaces),
-quote (the words of the text that say it, exactly as they stand there), confidence (0 to 1).
+words (of the text, those that say it, exactly as they stand there), confidence (0 to 1).
 verb: {", ".join(Verb)}. "no longer" is end, "never" is deny, "not X but Y" is correct.
 kind: {", ".join(Manner)}. What somebody else said is quoted; if, maybe, wishes are hypothetical;
 what the text only suggests is inferred.

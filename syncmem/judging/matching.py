@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from syncmem.judging.candidate import Candidate
-from syncmem.judging.extracting import Ask
+from syncmem.judging.extracting import Ask, without_fence
 from syncmem.model.names import meant, normal
 from syncmem.model.predicate import Predicate
 
@@ -72,12 +72,9 @@ class ModelMatcher:
 
 
 def _proposed(answer: object, defined: Mapping[str, Predicate]) -> str | None:
-    """The defined predicate that an answer names; anything else is no proposal."""
-    try:
-        named = json.loads(answer) if isinstance(answer, str) else None
-    except ValueError:
-        return None
-    return named if isinstance(named, str) and named in defined else None
+    """The defined predicate that an answer names, in whatever quotes or fence; anything else is no proposal."""
+    named = without_fence(answer).strip(" \n\"'`.") if isinstance(answer, str) else None
+    return named if named in defined else None
 
 
 def prompt(candidate: Candidate, defined: Mapping[str, Predicate]) -> str:

@@ -28,13 +28,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from syncmem.codec import pack, unpack
-from syncmem.errors import InvalidInput
 from syncmem.judging.consolidating import stands
 from syncmem.judging.matching import by_names
 from syncmem.judging.queue import Entry
 from syncmem.judging.weighing import GUESS, Weighed, weighed
 from syncmem.model.value import NONE, encode
 from syncmem.results import Belief, HistoryEntry, Source, as_dict
+from syncmem.statements import at_least
 
 if TYPE_CHECKING:
     from syncmem.judging.verbs import Judging
@@ -104,8 +104,8 @@ class Asked:
     limit: int | None = None
 
     def __post_init__(self) -> None:
-        if self.limit is not None and self.limit < 1:
-            raise InvalidInput(f"limit={self.limit} asks for nothing; pass 1 or more, or leave it out for all")
+        if self.limit is not None:
+            at_least("limit", self.limit)
 
 
 def questions(memory: Judging, asked: Asked) -> tuple[Question, ...]:

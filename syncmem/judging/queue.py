@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from syncmem.errors import InvalidInput
-from syncmem.judging.candidate import Candidate, from_json, to_json
+from syncmem.judging.candidate import NOW, Candidate, from_json, to_json
 from syncmem.model.instant import EARLIEST, parse
 from syncmem.replica.connection import Database
 from syncmem.statements import UNDATED
@@ -112,5 +112,5 @@ def _observed(candidate: Candidate, zone: Any, now: int, number: int) -> int:
     if candidate.observed_at == UNDATED:
         return EARLIEST
     stated = candidate.observed_at
-    said = now if stated is None else min(now, parse(stated, zone=candidate.zone or zone).earliest)
+    said = now if stated in (None, NOW) else min(now, parse(stated, zone=candidate.zone or zone).earliest)
     return said + number % _APART

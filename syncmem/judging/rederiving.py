@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from syncmem.errors import InvalidInput, NotFound
-from syncmem.judging.candidate import Candidate, Manner
-from syncmem.judging.consolidating import DERIVED, Judgement, judge
-from syncmem.judging.extracting import Extractor, Utterance, extractor_of
+from syncmem.judging.candidate import Candidate
+from syncmem.judging.consolidating import Judgement, judge
+from syncmem.judging.extracting import Extractor, Utterance, extractor_of, unfounded
 from syncmem.judging.matching import Match, Matcher
+from syncmem.model.derivation import DERIVED, Batch, read_batch
 from syncmem.model.episode import entity_of
 from syncmem.observed import EpisodeInfo
 from syncmem.results import Source
@@ -26,7 +27,6 @@ from syncmem.statements import UNDATED
 if TYPE_CHECKING:
     from syncmem.judging.verbs import Judging
 
-_BATCH: Final = re.compile(rf"{DERIVED}([0-9a-f]{{32}})/([\w.+-]{{1,64}})/([\w.+-]{{1,64}})(?:/(\d+))?")
 _NAME: Final = re.compile(r"[\w.+-]{1,64}")
 
 
@@ -54,21 +54,6 @@ class Derivation:
             "judged": [judged.to_dict() for judged in self.judged],
             "known": self.known,
         }
-
-
-class Batch(NamedTuple):
-    """A batch of what was derived, from its name."""
-
-    name: str
-    extractor: str
-    version: str
-    episode: str
-
-
-def read_batch(name: str | None) -> Batch | None:
-    """What a batch's name says, if it is one of a derivation."""
-    found = _BATCH.fullmatch(name or "")
-    return None if found is None else Batch(found[0], found[2], found[3], found[1])
 
 
 class Extraction(NamedTuple):
@@ -153,9 +138,7 @@ def _resting(candidate: Candidate, info: EpisodeInfo, length: int) -> Candidate:
     span = candidate.source.span
     if candidate.source.episode == info.id and span is not None and 0 <= span[0] < span[1] <= length:
         return candidate
-    said = candidate.kind in (Manner.STATED, Manner.NEGATED)
-    source = Source(info.source.kind, info.source.id, info.id)
-    return replace(candidate, source=source, kind=Manner.INFERRED if said else candidate.kind)
+    return unfounded(replace(candidate, source=Source(info.source.kind, info.source.id, info.id)))
 
 
 # -- batches -----------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import tzinfo
@@ -40,7 +41,7 @@ class Submission:
 class Judging(TakingBack, Asking, Observing):
     """define_pack, submit, consolidate, extract, reextract, questions, answer."""
 
-    def define_pack(self, pack: str, *, scope: str = VAULT) -> PackReport:
+    def define_pack(self, pack: str | os.PathLike[str], *, scope: str = VAULT) -> PackReport:
         """Define many predicates at once: those of a pack that are not defined already.
 
         Args:
@@ -51,7 +52,7 @@ class Judging(TakingBack, Asking, Observing):
         """
         from syncmem.judging import packs
 
-        read = packs.load(pack, self._environment.disk)
+        read = packs.load(os.fspath(pack), self._environment.disk)
         scope = statements.name("scope", scope)
         defined, kept = [], []
         with self.transaction():
@@ -242,6 +243,13 @@ class Judging(TakingBack, Asking, Observing):
     def _shown_in(self) -> tzinfo:
         """The zone in which dates are shown."""
         return find_zone("UTC" if self._zone is None else self._zone)
+
+    def _spoken_by(self, episode: str | None) -> str | None:
+        """Whose word an episode is ("user", "document" ...); None for one that is not held here."""
+        try:
+            return None if episode is None else self.episode(episode).source.kind
+        except NotFound:
+            return None
 
     def _definition(self, scope: str, predicate: str) -> Predicate:
         with self._looking():

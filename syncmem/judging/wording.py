@@ -67,6 +67,16 @@ def unsaid(candidate: Candidate) -> str | None:
     return None if found is None else f"its words speak of {found}, and it does not"
 
 
+def names_whole(words: str, value: object) -> bool:
+    """Whether words name a value as it is, but for case.
+
+    >>> names_whole("Not dutch but Danish.", "Dutch"), names_whole("I am Dutchman.", "Dutch")
+    (True, False)
+    """
+    named = re.escape(str(value).casefold())
+    return re.search(rf"(?<!\w){named}(?!\w)", words.casefold()) is not None
+
+
 def _looked_for(candidate: Candidate, words: str) -> tuple[tuple[str, bool], ...]:
     ends = candidate.verb in _ENDING
     negated = ends or candidate.verb == Verb.CORRECT or candidate.kind == Manner.NEGATED

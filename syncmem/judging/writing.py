@@ -26,8 +26,8 @@ def write(memory: Judging, candidate: Candidate, predicate: str, verdict: Verdic
     slot = (candidate.entity, predicate)
     if verdict.action == Action.REMEMBER:
         claimed = _remember(memory, candidate, predicate, said)
-        doubted = [memory.end(*slot, candidate.value, **(said | {"trust": DOUBT_TRUST}))] if verdict.doubtful else []
-        return [claimed, *doubted]
+        doubted = [candidate.value, *(belief.value for belief in verdict.beside)] if verdict.doubtful else []
+        return [claimed, *(memory.end(*slot, value, **(said | {"trust": DOUBT_TRUST})) for value in doubted)]
     if verdict.action == Action.CORRECT:
         assert verdict.target is not None
         return _correct(memory, candidate, verdict.target, said)

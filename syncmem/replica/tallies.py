@@ -2,7 +2,8 @@
 
 Rules: what is counted is what the timelines hold, one pass over pages and rectangles in the same order; no event
 is read.  A claim is counted once: as what took it back, else as lost if its value is believed at no time.
-What was superseded in time was right in its time, and is no error.
+What was superseded in time was right in its time, and is no error; what an extractor derived anew, by a later version,
+is counted as that version's alone.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from syncmem.codec import pack, unpack_own
+from syncmem.model.derivation import DERIVED, read_batch
 from syncmem.model.instant import FOREVER
 from syncmem.model.liveness import Relation
 from syncmem.model.plain import Row
@@ -30,6 +32,16 @@ _LANE: Final = itemgetter(0, 1)
 _PAGES: Final = "SELECT slot, lane, body FROM pages ORDER BY slot, lane"
 _WINNERS: Final = f"SELECT slot, lane, claim FROM beliefs WHERE known_to = {FOREVER} ORDER BY slot, lane"
 _CORRECTED: Final = f"SELECT target FROM links WHERE relation = {int(Relation.CORRECTS)}"
+
+
+class Extractor(NamedTuple):
+    """One version of an extractor."""
+
+    name: str
+    version: str
+
+
+_ANEW: Final = Extractor("", "")
 
 
 @dataclass(slots=True)
@@ -68,25 +80,42 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Tallies:
-    """By the number of a source, and by the key of a device."""
+    """By the number of a source, by the key of a device, and by the name and version of an extractor."""
 
     sources: dict[int, Tally]
     devices: dict[bytes, Tally]
+    extractors: dict[Extractor, Tally]
 
 
 def tallies(replica: Replica) -> Tallies:
     """Count all claims that are held."""
     corrected = {row[0] for row in replica.db.execute(_CORRECTED)}
-    found: dict[tuple[int, int], Tally] = defaultdict(Tally)
+    derived, found = _derived(replica), defaultdict[tuple[int, int, Extractor | None], Tally](Tally)
     for slot, lane, rows, winners in _lanes(replica):
-        counted = [row for row in rows if row[_ROLE] <= Role.TEMPORARY and _belongs(row, lane)]
+        claims = [row for row in rows if row[_ROLE] <= Role.TEMPORARY and _belongs(row, lane)]
+        counted = [row for row in claims if derived.get(row[_POSITION]) is not _ANEW]
         believed = {row[_VALUE] for row in rows if row[_POSITION] in winners}
         for row in counted:
             outcome = _taken_back(row, corrected)
             if outcome is None and row[_VALUE] not in believed and not _equals(replica, slot, row[_VALUE], believed):
                 outcome = "lost"
-            found[row[_SOURCE], row[_POSITION] >> LOG_SHIFT].add(outcome)
+            found[row[_SOURCE], row[_POSITION] >> LOG_SHIFT, derived.get(row[_POSITION])].add(outcome)
     return _summed(replica, found)
+
+
+def _derived(replica: Replica) -> dict[int, Extractor]:
+    """Of claims that an extractor derived, which one; _ANEW where it has derived them anew since."""
+    sql = "SELECT scope, name FROM batches WHERE name > ? AND name < ?"
+    rows = replica.db.execute(sql, (DERIVED, f"{DERIVED}~")).fetchall()
+    read = {(scope, name): batch for scope, name in rows if (batch := read_batch(name)) is not None}
+    stands = {place for place in read if not replica.fold.is_withdrawn(place)}
+    latest = {(place[0], read[place].episode, read[place].extractor) for place in stands}
+    found: dict[int, Extractor] = {}
+    for place, batch in read.items():
+        anew = place not in stands and (place[0], batch.episode, batch.extractor) in latest
+        by = _ANEW if anew else Extractor(batch.extractor, batch.version)
+        found |= dict.fromkeys(replica.fold.references.members(place), by)
+    return found
 
 
 def _lanes(replica: Replica) -> Iterator[tuple[int, bytes, list[Row], set[int]]]:
@@ -125,11 +154,13 @@ def _equals(replica: Replica, slot: int, value: bytes, believed: set[bytes]) -> 
     return equality != Equality.EXACT and key(value, equality) in {key(other, equality) for other in believed}
 
 
-def _summed(replica: Replica, found: dict[tuple[int, int], Tally]) -> Tallies:
-    result = Tallies(defaultdict(Tally), defaultdict(Tally))
-    for (source, log), tally in found.items():
-        for total in (result.sources[source], result.devices[replica.logs.by_no[log].device]):
-            _add(total, tally)
+def _summed(replica: Replica, found: dict[tuple[int, int, Extractor | None], Tally]) -> Tallies:
+    result = Tallies(defaultdict(Tally), defaultdict(Tally), defaultdict(Tally))
+    for (source, log, extractor), tally in found.items():
+        _add(result.sources[source], tally)
+        _add(result.devices[replica.logs.by_no[log].device], tally)
+        if extractor is not None:
+            _add(result.extractors[extractor], tally)
     return result
 
 

@@ -2,9 +2,9 @@
 
 What it sends of each statement is the entity, the predicate, the value and the sentence that it read; the verb is
 always "state" and the manner always "stated", no date is given, not even when a document was written, and the tier is
-wrong: nobody vouches for anything, which is what a tool that a model calls says of it ("model"), or the user vouches
-for everything ("user").  For comparison also through a host that knows who spoke and when, as ``ModelExtractor`` does
-("host").  What users do to records themselves (retract, undo, erase, define) stays as it is; batches are unknown.
+wrong: it is called a model's, which is what a tool that a model calls says of it ("model"), or the user's own
+("user").  For comparison also through a host that knows who spoke and when, as ``ModelExtractor`` does ("host").
+What users do to records themselves (retract, undo, erase, define) stays as it is; batches are unknown.
 
 An answer is *right*; or *asked*: wrong, but contested, or in a question that is open; or *unknown*: nothing is
 believed; else it is *wrong* in silence.  Every current answer counts, unknown ones as wrong.  An answer about the

@@ -70,6 +70,7 @@ def _step(step: dict[str, Any]) -> Step:
     arguments = [_argument(argument) for argument in step.pop(verb)]
     if verb == "submit":
         step["source"] = Source(*step.pop("source", "user").split(":"))
+        step.setdefault("observed_at", "now")
     return said(step.pop("on"), verb, *arguments, **step)
 
 

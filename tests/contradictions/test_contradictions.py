@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.contradictions.careless import SAID, TIERS, careless, told
-from tests.contradictions.cases import CASE_WAYS, HELD_OUT, Case, cases, faults
+from tests.contradictions.cases import CASE_WAYS, FOLDER, HELD_OUT, Case, cases, faults
 from tests.field_reports.orders import Way
 
 KINDS = {
     *("corrections", "dates", "hypotheticals", "imports", "inferences", "many_valued", "negations", "part_time"),
     *("quotes", "revisions", "temporary", "third_persons"),
 }
+WRONG_SHARE_MAX = 0.02  # of the answers that can be known without dates, in each tier, of each corpus
 
 
 @pytest.mark.parametrize("way", CASE_WAYS, ids=str)
@@ -31,12 +32,13 @@ def test_the_corpus_is_whole() -> None:
     assert all(case.steps and case.expect for case in found)
 
 
-@pytest.mark.parametrize(("tier", "share"), list(zip(TIERS, (0.02, 0.02, 0.043), strict=True)))
-def test_what_a_careless_model_sends_is_seldom_wrong_in_silence(tier: str, share: float) -> None:
-    """Where the host says who spoke, or nobody does.  A model that passes all off as the user's word is believed."""
-    answers = [answer for case in cases() for answer in careless(case, tier) if answer.carried]
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize(("corpus", "answers_min"), [(FOLDER, 350), (HELD_OUT, 150)], ids=["seen", "held out"])
+def test_what_a_careless_model_sends_is_seldom_wrong_in_silence(corpus: Path, answers_min: int, tier: str) -> None:
+    """Whoever is said to have said it.  Of the cases held out the README of the corpus has the first figures."""
+    answers = [answer for case in cases(corpus) for answer in careless(case, tier) if answer.carried]
     wrong = [answer for answer in answers if answer.counts == "wrong"]
-    assert len(answers) > 350 and len(wrong) <= share * len(answers), wrong
+    assert len(answers) >= answers_min and len(wrong) <= WRONG_SHARE_MAX * len(answers), wrong
 
 
 @pytest.mark.parametrize("case", cases(HELD_OUT)[::8], ids=str)
@@ -50,14 +52,6 @@ def test_the_held_out_corpus_is_whole_and_its_steps_have_words() -> None:
     assert {case.kind for case in found} == KINDS and len({case.said for case in found}) == len(found) >= 80
     spoken = [words for case in found for step, words in zip(case.steps, case.words, strict=True) if step.verb in SAID]
     assert spoken and all(spoken)
-
-
-@pytest.mark.parametrize("tier", TIERS)
-def test_what_people_really_say_is_seldom_wrong_in_silence(tier: str) -> None:
-    """A sample, and not the first figures, which the README of the corpus holds: the rules have seen these since."""
-    answers = [answer for case in cases(HELD_OUT)[::3] for answer in careless(case, tier) if answer.carried]
-    wrong = [answer for answer in answers if answer.counts == "wrong"]
-    assert len(answers) > 40 and len(wrong) <= 0.02 * len(answers), wrong
 
 
 def test_a_careful_telling_is_asked_about_seldom() -> None:

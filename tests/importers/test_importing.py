@@ -344,3 +344,16 @@ def test_an_unknown_kind_or_a_missing_file_is_refused(memory: Memory, tmp_path: 
         memory.import_archive(tmp_path / "none", "chatgpt")
     with pytest.raises(InvalidInput, match=r"conversations\*.json"):
         memory.import_archive(tmp_path, "chatgpt")
+
+
+@pytest.mark.parametrize("kind", ["graphiti", "mem0", "chatgpt", "claude"])
+@pytest.mark.parametrize("text", ['{"hello": {"x": 1}}', "{}", "7", '{"type": "entity", "name": "x"}\n'])
+def test_a_file_of_another_kind_is_refused_and_an_empty_export_is_not(
+    memory: Memory, tmp_path: Path, kind: str, text: str
+) -> None:
+    file = tmp_path / "other.json"
+    file.write_text(text)
+    with pytest.raises(InvalidInput, match=r"of another kind; pass the kind that it is of$"):
+        memory.import_archive(file, kind)
+    file.write_text("[]")
+    assert memory.import_archive(file, kind).claims == 0

@@ -182,11 +182,14 @@ def test_the_documented_errors(files: MemoryFiles, memory: Memory, command: dict
         {"command": "view", "path": 7},
         {"command": "delete", "path": NOTES, "why": "x"},
         {"command": "chmod", "path": NOTES},
+        {"command": ["view"]},
         {},
+        None,
+        "view",
     ],
 )
 def test_what_leaves_the_folder_or_makes_no_sense_is_refused(
-    files: MemoryFiles, memory: Memory, command: dict[str, Any]
+    files: MemoryFiles, memory: Memory, command: Any
 ) -> None:
     create(files)
     create(files, "/memories/d/x.md", "x")

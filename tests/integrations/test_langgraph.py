@@ -350,8 +350,9 @@ def test_what_is_too_large_or_no_json_is_refused_whole(store: SyncmemStore) -> N
             store.batch([PutOp(ANA, "1", {"n": 2}), PutOp(ANA, "big", value)])
     with pytest.raises(InvalidInput, match="at most 1024 fit"):
         store.put(ANA, "k" * 2_000, {})
-    with pytest.raises(InvalidInput, match="ttl|duration"):
-        store.put(ANA, "1", {}, ttl=1e300)
+    for minutes in (1e300, float("nan"), float("-inf"), "soon"):
+        with pytest.raises(InvalidInput, match="ttl|duration"):
+            store.put(ANA, "1", {}, ttl=minutes)  # type: ignore[arg-type]
     assert store.get(ANA, "k" * 2_000) is None
     assert [item.value for item in store.search(())] == [{"n": 1}]
 

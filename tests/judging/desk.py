@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 from syncmem import Environment, ManualClock, Memory, Source, english
 from syncmem.environment import seeded_randomness
-from syncmem.judging.candidate import Candidate
+from syncmem.judging.candidate import NOW, Candidate
 from syncmem.judging.consolidating import Judgement
 from syncmem.judging.extracting import Utterance
 from syncmem.model.instant import from_datetime
@@ -32,10 +33,12 @@ class Desk:
 
     def says(self, text: str, source: Source = USER) -> list[Judgement]:
         """Ana says something; what became of it."""
-        return self.hears(*english(Utterance(text, "ana", source)))
+        return self.hears(*english(Utterance(text, "ana", source, "now")))
 
     def hears(self, *candidates: Candidate) -> list[Judgement]:
-        at_once = self.memory.submit(candidates).judged
+        """What is said to it live, where a candidate does not say otherwise."""
+        live = [replace(each, observed_at=each.observed_at or NOW) for each in candidates]
+        at_once = self.memory.submit(live).judged
         self.clock.time += SECOND
         judged = [*at_once, *self.memory.consolidate()]
         self.clock.time += SECOND

@@ -38,7 +38,7 @@ def test_nothing_is_judged_before_it_is_consolidated_and_all_of_it_then() -> Non
 
 
 @pytest.mark.parametrize(
-    "odd", [{"confidence": 5}, {"confidence": "high"}, {"quote": 7}, {"batch": ["b"]}, {"quote": "\ud800"}], ids=str
+    "odd", [{"confidence": 5}, {"confidence": "high"}, {"words": 7}, {"batch": ["b"]}, {"words": "\ud800"}], ids=str
 )
 def test_what_could_not_be_judged_is_refused_when_it_is_submitted_and_holds_up_nothing(odd: dict[str, Any]) -> None:
     desk = Desk()
@@ -67,10 +67,10 @@ def test_what_was_said_counts_from_when_it_was_said_and_not_from_when_it_was_jud
 def test_a_correction_takes_effect_at_once_and_what_waited_of_its_slot_before_it() -> None:
     desk = Desk().on("2025-02-01")
     desk.memory.submit(
-        [Candidate("ana", "home_city", "Bonn", source=USER), Candidate("ana", "diet", "vegan", source=USER)]
+        [Candidate("ana", *told, observed_at="now", source=USER) for told in (("home_city", "Bonn"), ("diet", "vegan"))]
     )
     desk.clock.time += SECOND
-    fix = Candidate("ana", "lives in", "Rome", verb="correct", instead_of="Bonn", source=USER)
+    fix = Candidate("ana", "lives in", "Rome", "correct", observed_at="now", instead_of="Bonn", source=USER)
     submission = desk.memory.submit(fix)
     assert [judged.outcome for judged in submission.judged] == ["ADD", "UPDATE"]
     assert submission.waiting == 1

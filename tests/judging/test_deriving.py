@@ -125,14 +125,14 @@ def test_what_rests_on_no_passage_of_the_text_is_a_guess(memory: Memory, span: t
     assert (entry.trust, entry.source.span, entry.quote) == (30, None, None)
 
 
-@pytest.mark.parametrize(("quote", "trust"), [("live in Lisbon", 90), ("live in Rome", 30), (" ", 30)])
-def test_a_model_is_believed_for_the_words_that_were_said(memory: Memory, quote: str, trust: int) -> None:
+@pytest.mark.parametrize(("words", "trust"), [("live in Lisbon", 90), ("live in Rome", 30), (" ", 30)])
+def test_a_model_is_believed_for_the_words_that_were_said(memory: Memory, words: str, trust: int) -> None:
     turn = memory.observe("I live in Lisbon.", **SPOKEN)
-    answer = json.dumps([{"predicate": "home_city", "value": "Lisbon", "quote": quote, "batch": "other"}])
+    answer = json.dumps([{"predicate": "home_city", "value": "Lisbon", "words": words, "batch": "other"}])
     derived = memory.extract(turn.episode, ModelExtractor(lambda prompt: answer), version="m-1", name="model")
     (entry,) = said(memory, "home_city")
     assert (entry.trust, entry.batch) == (trust, derived.batch)
-    assert entry.quote == (quote if trust == 90 else None)
+    assert entry.quote == (words if trust == 90 else None)
 
 
 def test_the_agents_own_words_are_no_evidence(memory: Memory) -> None:

@@ -46,7 +46,9 @@ def test_an_unknown_name_stays_a_predicate_of_its_own() -> None:
         (json.dumps("home_city"), ("home_city",)),
         ("null", ()),
         (json.dumps("invented"), ()),
-        ("home_city", ()),
+        ("home_city", ("home_city",)),
+        ('```json\n"home_city"\n```', ("home_city",)),
+        ("It is home_city", ()),
         (json.dumps(["home_city"]), ()),
     ],
 )

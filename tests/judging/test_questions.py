@@ -225,7 +225,7 @@ PROPOSING = ModelMatcher(lambda prompt: '"home_city"')
 
 
 def doubtful(desk: Desk) -> Question:
-    desk.on("2025-02-01").memory.submit(Candidate("ana", "hometown", "Porto", source=USER))
+    desk.on("2025-02-01").memory.submit(Candidate("ana", "hometown", "Porto", observed_at="now", source=USER))
     desk.clock.time += SECOND
     (judged,) = desk.memory.consolidate(matcher=PROPOSING)
     assert (judged.predicate, judged.proposals) == ("hometown", ("home_city",))

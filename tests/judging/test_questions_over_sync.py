@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from syncmem import Answer, Candidate, Memory, ModelMatcher, Question, Source
 from syncmem.environment import seeded_randomness
+from syncmem.judging.candidate import NOW
 from syncmem.sync.in_memory import InMemoryServer
 from tests.sync.group import Group
 
@@ -30,7 +32,7 @@ def group(tmp_path: Path) -> Iterator[Group]:
 
 
 def hear(group: Group, name: str, *candidates: Candidate) -> None:
-    group.devices[name].submit(candidates)
+    group.devices[name].submit([replace(each, observed_at=each.observed_at or NOW) for each in candidates])
     group.pass_time()
     group.devices[name].consolidate()
     group.pass_time()
@@ -86,7 +88,7 @@ def test_an_unsure_match_keeps_both_open_and_its_answer_settles_what_another_dev
     """The question is asked where the name was heard; the answer is a definition, which travels."""
     hear(group, "laptop", Candidate("ana", "home_city", "Lisbon", source=USER))
     for name in ("phone", "tablet"):
-        group.devices[name].submit(Candidate("ana", "hometown", "Porto", source=USER))
+        group.devices[name].submit(Candidate("ana", "hometown", "Porto", observed_at=NOW, source=USER))
         group.pass_time()
         group.devices[name].consolidate(matcher=ModelMatcher(lambda prompt: '"home_city"'))
     group.settle()

@@ -70,6 +70,44 @@ def test_an_end_a_wish_or_hearsay_is_doubted_in_each_form_of_english(words: str,
     assert told is not None and speak_of in told
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("Not Dutch but Danish.", "My mother tongue is Danish, not Dutch.", "Danish rather than Dutch."),
+        *("No, Danish!", "Rather Danish than Dutch.", "Danish instead of Dutch.", "Instead of Dutch, I speak Danish."),
+        *("We speak Danish as opposed to Dutch.", "Danish in place of Dutch.", "Danish took the place of Dutch."),
+        *("Anything but Dutch: Danish.", "I swapped Dutch for Danish.", "The kids talk Danish and hardly Dutch."),
+        *("You noted Dutch, it should read Danish.", "Scratch Dutch, make it Danish.", "Dutch? Nope, Danish."),
+    ],
+)
+def test_of_many_values_the_one_that_the_words_put_aside_is_asked_about_as_well(words: str) -> None:
+    """And no other one is; what was believed stays until the user has answered, on every device."""
+    laptop, phone = Desk(1).on("2025-02-01"), Desk(2)
+    laptop.says("I speak English. I speak Dutch.")
+    laptop.on("2025-03-01").hears(heard(words, "Danish", predicate="language"))
+    meet(laptop, phone.on("2025-03-02"))
+    contested = {belief.value for belief in phone.memory.contested()}
+    assert contested == ({"Danish", "Dutch"} if "Dutch" in words else {"Danish"})
+    assert set(phone.values("language")) == {"Danish", "Dutch", "English"}
+    for asked in phone.memory.questions():
+        phone.memory.answer(asked, Answer.KEEP if asked.options[0].value == "Danish" else Answer.NEITHER)
+    meet(laptop.on("2025-03-03"), phone)
+    assert laptop.memory.questions() == ()
+    assert set(laptop.values("language")) == {"Danish", "Dutch", "English"} - ({"Dutch"} & contested)
+
+
+def test_a_correction_of_one_of_many_values_is_of_the_one_that_its_words_name() -> None:
+    desk = Desk().on("2025-02-01")
+    desk.says("I speak English. I speak Dutch.")
+    (judged,) = desk.hears(heard("Not Dutch but Danish.", "Danish", predicate="language", verb="correct"))
+    assert judged.outcome == "UPDATE" and sorted(desk.values("language")) == ["Danish", "English"]
+
+
+def test_the_month_of_may_is_no_guess() -> None:
+    assert unsaid(heard("I joined Stripe in May.", verb="change", since="2025-05")) is None
+    assert "a guess" in str(unsaid(heard("I may join Stripe in May.", verb="change", since="2025-05")))
+
+
 def test_what_passes_for_the_users_own_word_is_borne_out_by_the_words() -> None:
     """Of a document, or where the passage is named, a line of a paper and a short form are as good as any."""
     for words in ("employer: Stripe", "One more card reader for the shop."):

@@ -126,7 +126,7 @@ class World:
 
     @staticmethod
     def _candidate(slot: Slot, value: str, source: str, **told: Any) -> Candidate:
-        return Candidate(*slot, value, source=Source(*source.split(":")), **told)
+        return Candidate(*slot, value, source=Source(*source.split(":")), **{"observed_at": "now", **told})
 
     # -- chance ------------------------------------------------------------------------------------------
 

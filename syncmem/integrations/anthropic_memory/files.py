@@ -73,8 +73,10 @@ class MemoryFiles:
         Raises:
             Refused: with the documented error; nothing was written.
         """
+        if not isinstance(command, Mapping):
+            raise Refused(f"Error: A command is a mapping, not {type(command).__name__}; pass the tool's input")
         name, given = command.get("command"), {key: part for key, part in command.items() if key != "command"}
-        if name not in COMMANDS:
+        if not isinstance(name, str) or name not in COMMANDS:
             raise Refused(f"Error: Unknown command: {name}; use {', '.join(COMMANDS)}")
         if given.get("view_range", 0) is None:
             del given["view_range"]
