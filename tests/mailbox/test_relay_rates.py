@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from syncmem import Environment, ManualClock
+from syncmem.environment import SystemClock
 from syncmem.errors import MailboxRefused, OverQuota
 from syncmem.relay.limits import MIB, Limits
 from syncmem.relay.rates import FORGET_ABOVE, Rate
@@ -53,6 +54,48 @@ def test_nobody_gets_more_than_its_rate_and_what_it_saved(asked: list[tuple[floa
         assert given_out <= 2.0 * (time + 30) + largest + 1e-6
     time += rate.wait("who")
     assert rate.wait("who") == 0
+
+
+class WrongClock(SystemClock):
+    """A wall clock that somebody sets, and one that only goes on."""
+
+    def __init__(self) -> None:
+        self.wrong = 0  # microseconds
+        self.slept = 0.0  # seconds
+
+    def now(self) -> int:
+        return super().now() + self.wrong
+
+    def elapsed(self) -> float:
+        return super().elapsed() + self.slept
+
+
+def test_a_clock_that_jumps_gives_nobody_more_and_shuts_nobody_out(tmp_path: Path) -> None:
+    clock, key = WrongClock(), new_key()
+    limits = Limits(mailbox_requests_second=1)
+    century = 100 * 365 * 24 * 3600
+
+    def let_in(box: Http, first: int) -> int:
+        """How many puts in a row, while the clock is set to something else before each."""
+        for counter in range(first, first + 100):
+            clock.wrong = (-1) ** counter * century * 1_000_000 // 2
+            try:
+                ask(box, key, Put(ONE, counter, b"blob"))
+            except OverQuota as error:
+                assert error.retry_after is not None
+                assert 0 < error.retry_after < 60
+                return counter - first
+        return 100
+
+    with (
+        running(tmp_path, limits, environment=Environment(clock=clock)) as relay,
+        contextlib.closing(Http(relay.address, environment=Environment(clock=ManualClock()))) as box,
+    ):
+        assert 25 <= let_in(box, 1) < 100, "30 are saved up, and some seconds may pass meanwhile"
+        clock.slept += 20
+        assert 15 <= let_in(box, 200) < 100
+        clock.slept += century
+        assert 25 <= let_in(box, 300) < 100, "who was away for a century has saved up no more than who was for a day"
 
 
 def test_who_rests_is_forgotten() -> None:
