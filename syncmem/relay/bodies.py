@@ -48,8 +48,10 @@ class Bodies:
     def hold(self, key: bytes, size: int) -> None:
         """So much more (or less) is held, of who claims this key."""
         self._held += size
-        self._held_of[key] += size
-        if not self._held_of[key]:
+        held = self._held_of[key] + size
+        if held:
+            self._held_of[key] = held
+        else:
             del self._held_of[key]
 
     def check_length(self, size: int) -> None:
@@ -114,8 +116,9 @@ class Body:
         piece = message.get("body", b"")
         self._pieces.append(piece)
         if not self._key and self.size < CLAIM_BYTES_MAX and (key := claimed_key(b"".join(self._pieces))) is not None:
-            self._all.hold(b"", -self.size)
-            self._all.hold(key, self.size)
+            if self.size:
+                self._all.hold(b"", -self.size)
+                self._all.hold(key, self.size)
             self._key = key
         self.size += len(piece)
         self._all.hold(self._key, len(piece))

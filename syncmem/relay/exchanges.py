@@ -17,10 +17,11 @@ from typing import Final, TypeAlias
 from starlette.concurrency import run_in_threadpool
 
 from syncmem.relay.stores import Store
-from syncmem.wire.mailbox import Answer, Exchange, PutResult
+from syncmem.wire.mailbox import INLINE_BYTES_MAX, Answer, Exchange, PutResult
 from syncmem.wire.messages import answer_bytes
 
-TOGETHER_MAX: Final = 32  # in one commit of the store: the answers of all of them are in memory at once
+TOGETHER_MAX: Final = 256  # in one commit of the store
+ANSWERS_BYTES_MAX: Final = 128 * 1024 * 1024  # of blobs that may come along with all of them, in memory at once
 
 _Asked: TypeAlias = tuple[Exchange, asyncio.Future[bytes]]
 
@@ -49,7 +50,11 @@ class Exchanges:
 
     def _ask(self, loop: asyncio.AbstractEventLoop) -> None:
         """For all that wait."""
-        some = [self._waiting.popleft() for _ in range(min(len(self._waiting), TOGETHER_MAX))]
+        some: list[_Asked] = []
+        room = ANSWERS_BYTES_MAX
+        while self._waiting and len(some) < TOGETHER_MAX and room >= 0:
+            some.append(self._waiting.popleft())
+            room -= min(some[-1][0].inline_bytes_max, INLINE_BYTES_MAX)
         self._asking = bool(some)
         if some:
             self._thread.submit(self._work, some, loop)

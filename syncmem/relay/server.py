@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import socket
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
@@ -77,6 +78,8 @@ def serve(
         scheme = "https" if settings.tls_cert else "http"
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         ready(f"{scheme}://{host}:{listening.getsockname()[1]}")
+        gc.collect()
+        gc.freeze()  # what is there by now stays, and need not be looked through again every few thousand requests
         made.run(sockets=[listening])
 
 

@@ -28,6 +28,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from syncmem.environment import Environment
 from syncmem.errors import InvalidInput, MailboxError, MailboxRefused, NotCanonical, OverQuota, Unreachable, Unreadable
+from syncmem.sync import shown
 from syncmem.sync.agreed import HERE, Agreed, Way
 from syncmem.sync.http_answers import Again, Answering
 from syncmem.wire.mailbox import Answer, BlobName, Drop, Exchange, digest
@@ -160,13 +161,6 @@ class Http:
         if count != asked:
             where = shown(self.address)
             raise Unreachable(f"{where} answers {count} things where {asked} were asked; check the address")
-
-
-def shown(address: str) -> str:
-    """The address without what stands before its @: a token opens mailboxes, and is in nobody's logs."""
-    scheme, mark, rest = address.partition("://")
-    host, slash, path = rest.partition("/")
-    return f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path}"
 
 
 class _Tries:

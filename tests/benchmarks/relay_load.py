@@ -56,8 +56,8 @@ class Sizes(NamedTuple):
 
 SIZES = {
     "small": Sizes(connections=4, few=2, puts=12, rounds=1, blobs=2_000, mailboxes=2_000, asked=3),
-    "quick": Sizes(connections=64, few=16, puts=1600, rounds=5, blobs=100_000, mailboxes=10_000, asked=50),
-    "full": Sizes(connections=64, few=16, puts=4800, rounds=9, blobs=1_000_000, mailboxes=100_000, asked=200),
+    "quick": Sizes(connections=128, few=16, puts=1600, rounds=5, blobs=100_000, mailboxes=10_000, asked=50),
+    "full": Sizes(connections=128, few=16, puts=4800, rounds=9, blobs=1_000_000, mailboxes=100_000, asked=200),
 }
 SMALLER = 1000  # times
 

@@ -9,10 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncmem import Environment, ManualClock
+from syncmem import Environment, ManualClock, Memory
+from syncmem.cli.app import cli
 from syncmem.environment import SystemClock
 from syncmem.errors import MailboxRefused, OverQuota
 from syncmem.relay.limits import MIB, Limits
@@ -224,3 +226,19 @@ def test_a_relay_with_tokens_opens_mailboxes_only_for_who_has_one(tmp_path: Path
         assert ask_at(relay.address, key, Put(ONE, 2, b"y")).results[0].outcome == Outcome.STORED  # it is there now
     with running(tmp_path, tokens=["another-token-altogether"]) as relay:
         assert ask_at(relay.address, key, Put(ONE, 3, b"z")).ends == {ONE: 3}
+
+
+def test_nothing_that_people_show_each_other_holds_the_token_of_an_address(tmp_path: Path) -> None:
+    with running(tmp_path / "relay", tokens=["correct-horse-battery"]) as relay:
+        address = relay.address.replace("//", "//correct-horse-battery@")
+        with Memory(tmp_path / "laptop.db") as laptop:
+            laptop.create_vault("laptop")
+            laptop.invite(address)
+            assert laptop.sync().complete
+        relay.close()
+        command = ["--db", str(tmp_path / "laptop.db")]
+        for words in (["status"], ["sync"]):
+            told = CliRunner().invoke(cli, [*command, *words])
+            assert str(relay.port) in told.output
+            assert "correct-horse" not in told.output
+        relay.start()
