@@ -6,8 +6,8 @@ Rule: what syncs is loaded when it is first needed; a memory that is only read a
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Self, Unpack
@@ -66,16 +66,21 @@ class Invitation:
         """As :meth:`accept`, once somebody asks.
 
         Raises:
-            NotFound: nobody did, in this time.
+            NotFound: nobody did, in this time. Unreachable: the mailbox cannot be reached any more.
         """
         clock = self._owner._environment.clock
         deadline = clock.elapsed() + seconds
+        trouble: Unreachable | None = None  # passes, mostly
         while clock.elapsed() < deadline:
-            with suppress(Unreachable):
-                name = self.accept(approve)
-                if name is not None:
-                    return name
+            try:
+                name, trouble = self.accept(approve), None
+            except Unreachable as error:
+                name, trouble = None, error
+            if name is not None:
+                return name
             clock.sleep(_POLL_SECONDS)
+        if trouble is not None:
+            raise trouble
         raise NotFound("nobody used the code in time; show a new one with 'syncmem invite'")
 
 
@@ -137,6 +142,7 @@ class Joining(Opened):
 
         Raises:
             InvalidInput: there is no vault yet, or no mailbox.
+            MailboxError: the mailbox cannot be reached, or refuses; nothing has changed.
         """
         from syncmem.sync.pairing import Code
 
@@ -148,19 +154,17 @@ class Joining(Opened):
             raise InvalidInput(
                 "no mailbox is known; name where both meet: folder:PATH, https://HOST or s3://BUCKET/PREFIX"
             )
+        code = Code(self._environment.randomness(16), address)
+        with self._meeting(code) as meeting:
+            meeting.asking()  # nobody does; but who cannot be asked here is never let in
         if address not in addresses:
             self.add_mailbox(address)
         for scope in scopes:
             self.share(scope)
-        code = Code(self._environment.randomness(16), address)
         return Invitation(str(code), (VAULT, *scopes), self, code)
 
     def _accept(self, invitation: Invitation, approve: Approve) -> str | None:
-        from syncmem.sync.pairing import Meeting
-
-        mailbox = self._syncer.mailbox(invitation._parsed.address)
-        try:
-            meeting = Meeting(invitation._parsed, mailbox, self._environment.randomness)
+        with self._meeting(invitation._parsed) as meeting:
             member = meeting.asking()
             if member is None:
                 return None
@@ -172,8 +176,13 @@ class Joining(Opened):
                 self._syncer.admit(member, invitation.scopes)
             self._answer(meeting, member)
             return member.name
-        finally:
-            mailbox.close()
+
+    @contextmanager
+    def _meeting(self, code: Code) -> Iterator[Meeting]:
+        from syncmem.sync.pairing import Meeting
+
+        with closing(self._syncer.mailbox(code.address)) as mailbox:
+            yield Meeting(code, mailbox, self._environment.randomness)
 
     def _answer(self, meeting: Meeting, member: Member) -> None:
         with self._looking():

@@ -35,6 +35,9 @@ ENVELOPE: Final = b"syncmem/v1/envelope\0"
 BLOB: Final = b"syncmem/v1/blob\0"  # signature of a blob
 
 REQUEST: Final = b"syncmem/v1/request\0"  # signature of a request to a mailbox
+AGREEMENT: Final = b"syncmem/v1/agreement\0"  # a mailbox's key to agree with a relay
+SHARED: Final = b"syncmem/v1/shared\0"  # what the two agree on
+CODE: Final = b"syncmem/v1/code\0"  # of a request, under what was agreed on
 DROPPING: Final = b"syncmem/v1/dropping\0"  # signature of a drop
 
 INVITATION: Final = b"syncmem/v1/invitation\0"  # the meeting place of a pairing

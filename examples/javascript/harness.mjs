@@ -9,7 +9,8 @@ import {
 import { FOREVER, beliefDigest, fold } from "./fold.mjs";
 import { Replica, hashes, heads, isSigned, nameOf, readBundle, readFrame } from "./frames.mjs";
 import {
-  deviceKeys, dropKey, epochKeys, open, paddedLength, readBlob, readCode, seal, shelfOf, streamOf, unwrap,
+  agreedByMailbox, deviceKeys, dropKey, epochKeys, open, paddedLength, readBlob, readCode, seal, shelfOf, streamOf,
+  unwrap,
 } from "./keys.mjs";
 import { messages, readName } from "./mailbox.mjs";
 import { readStatement, roster } from "./roster.mjs";
@@ -168,6 +169,10 @@ const words = {
     if (ask.epoch_key !== undefined) {
       const { writeKey, mailbox, namesKey } = epochKeys(bytes(ask.epoch_key, 32));
       if (ask.event !== undefined) return keys(shelfOf(bytes(ask.epoch_key, 32), bytes(ask.event, 16)));
+      if (ask.relay_key !== undefined) {
+        const { agreement, shared } = agreedByMailbox(bytes(ask.epoch_key, 32), bytes(ask.relay_key, 32));
+        return keys({ agreement_key: agreement, shared });
+      }
       if (ask.log !== undefined) return keys({ stream: streamOf(namesKey, bytes(ask.log, 16)) });
       return keys({ write_key: writeKey, mailbox, names_key: namesKey });
     }
@@ -204,7 +209,9 @@ const words = {
   mailbox(ask) {
     if (ask.message === "name") return readName(text(ask.name));
     if (!Object.hasOwn(messages, ask.message)) throw invalid("no such message");
-    return messages[ask.message](bytes(ask.bytes), list(ask.registered ?? []).map((key) => hex(bytes(key, 32))));
+    const relay = ask.relay_seed === undefined ? undefined
+      : { seed: bytes(ask.relay_seed, 32), agreement: bytes(ask.agreement_key, 32) };
+    return messages[ask.message](bytes(ask.bytes), list(ask.registered ?? []).map((key) => hex(bytes(key, 32))), relay);
   },
 };
 

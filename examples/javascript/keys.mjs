@@ -1,6 +1,6 @@
 // Keys, wraps, codes, envelopes and blobs (README.md, Keys, Envelope, Blob; pairing.md).
 import {
-  createDecipheriv, createCipheriv, createPrivateKey, createPublicKey, diffieHellman, timingSafeEqual,
+  createDecipheriv, createCipheriv, createPrivateKey, createPublicKey, diffieHellman, hkdfSync, timingSafeEqual,
 } from "node:crypto";
 import {
   Fault, PLACE_MAX, bigEndian, compare, concat, hmac, invalid, isArray, isBytes, isInt, isText, must, pack,
@@ -44,6 +44,25 @@ export const mailboxOf = (writeKey) => sha256("syncmem/v1/mailbox\0", writeKey).
 export function epochKeys(epochKey) {
   const writeKey = ed25519(derive(epochKey, "syncmem/v1/write\0", 32));
   return { writeKey, mailbox: mailboxOf(writeKey), namesKey: derive(epochKey, "syncmem/v1/names\0", 32) };
+}
+/** What a mailbox and a relay agree on: the same from either side, each with its own private key. */
+const agree = (own, other, ...context) => {
+  let both;
+  try {
+    both = diffieHellman({ privateKey: privateKey("X25519", own), publicKey: publicKey("X25519", other) });
+  } catch {
+    throw unreadable("nothing can be agreed on with that key");
+  }
+  return Buffer.from(hkdfSync("sha256", both, Buffer.alloc(0), concat("syncmem/v1/shared\0", ...context), 32));
+};
+export function agreedByMailbox(epochKey, relayKey) {
+  const writeSeed = derive(epochKey, "syncmem/v1/write\0", 32), own = derive(writeSeed, "syncmem/v1/agreement\0", 32);
+  const agreement = publicOf(privateKey("X25519", own));
+  return { agreement, shared: agree(own, relayKey, ed25519(writeSeed), agreement, relayKey) };
+}
+export function agreedByRelay(relaySeed, writeKey, agreement) {
+  const relayKey = publicOf(privateKey("X25519", relaySeed));
+  return { relayKey, shared: agree(relaySeed, agreement, writeKey, agreement, relayKey) };
 }
 /** The shelf of an episode's content: a mailbox of its own. */
 export function shelfOf(epochKey, event) {

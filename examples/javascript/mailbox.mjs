@@ -1,9 +1,9 @@
 // What a mailbox is asked and answers (mailbox.md).
 import {
-  Fault, ascends, hex, invalid, isArray, isBytes, isInt, isText, must, pack, sha256, signed,
+  Fault, ascends, concat, hex, hmac, invalid, isArray, isBytes, isInt, isText, must, pack, sha256, signed,
   unpack,
 } from "./canonical.mjs";
-import { COUNTER_MAX, isName, mailboxOf } from "./keys.mjs";
+import { COUNTER_MAX, agreedByRelay, isName, mailboxOf } from "./keys.mjs";
 
 const REQUEST_MAX = 16 * 1024 * 1024, HEAD_MAX = 512 * 1024, MALFORMED = 5n;
 const count = (value) => isInt(value, 0n, COUNTER_MAX);
@@ -22,14 +22,19 @@ function readMessage(bytes, fields) {
   must(isArray(head) && head.length >= fields && head[0] === 1n, "version 1, with all its parts");
   return [head, bytes.subarray(4 + length)];
 }
-function readRequest(bytes, fields) {
+/** A request that is signed, or has a code under what was agreed on (by the relay: its seed, and who said which key). */
+function readRequest(bytes, fields, relay) {
   must(bytes.length >= 64 && bytes.length <= REQUEST_MAX, "no request");
   const message = bytes.subarray(0, -64), [head, blobs] = readMessage(message, fields);
   must(isBytes(head[1], 32), "a write key");
-  if (!signed(head[1], bytes.subarray(-64), "syncmem/v1/request\0", sha256(message)))
+  const proof = bytes.subarray(-64);
+  if (!(relay && isCode(proof, message, agreedByRelay(relay.seed, head[1], relay.agreement))) &&
+    !signed(head[1], proof, "syncmem/v1/request\0", sha256(message)))
     throw new Fault("unreadable", "not signed with the write key");
   return [head, blobs];
 }
+const isCode = (proof, message, { relayKey, shared }) =>
+  proof.equals(concat(relayKey, hmac(shared, "syncmem/v1/code\0", sha256(message))));
 function cut(blobs, sizes) {
   let at = 0;
   const parts = sizes.map((size) => {
@@ -56,8 +61,8 @@ const names = (list) => {
 };
 
 export const messages = {
-  exchange(bytes) {
-    const [[, key, puts, cursors, inline, dropKey, makingRoom], blobs] = readRequest(bytes, 7);
+  exchange(bytes, registered, relay) {
+    const [[, key, puts, cursors, inline, dropKey, makingRoom], blobs] = readRequest(bytes, 7, relay);
     rows(puts, 256, stream, count, count);
     must(count(inline) && (dropKey === null || isBytes(dropKey, 32)) && bool(makingRoom), "what goes with the blobs");
     const parts = cut(blobs, puts.map(([, , size]) => size));
@@ -107,6 +112,18 @@ export const messages = {
     const [[, key, since], blobs] = readRequest(bytes, 3);
     cut(blobs, []);
     return { mailbox: hex(mailboxOf(key)), since: position(since) };
+  },
+  agree(bytes) {
+    const [[, key, agreement], blobs] = readRequest(bytes, 3);
+    cut(blobs, []);
+    must(isBytes(agreement, 32), "an agreement key");
+    return { mailbox: hex(mailboxOf(key)), agreement_key: hex(agreement) };
+  },
+  agreed(bytes) {
+    const [[, relayKey], blobs] = readMessage(bytes, 2);
+    cut(blobs, []);
+    must(isBytes(relayKey, 32), "a relay's key");
+    return { relay_key: hex(relayKey) };
   },
   moved(bytes) {
     const [[, at], blobs] = readMessage(bytes, 2);

@@ -217,19 +217,19 @@ def _change(session: Session, done: str, change: Any) -> None:
 
 def _told(report: SyncReport, show_changes: bool) -> str:
     from syncmem.cli.words import repair_text
+    from syncmem.sync import shown
 
     lines = [_summary(report)]
     for one in report.mailboxes:
+        where = f"{shown(one.address)} ({one.scope})"
         lines += [f"  {repair_text(repaired)}" for repaired in one.repaired]
-        lines += [
-            f"  {one.address} ({one.scope}): {why}" for why in (one.error, one.content_error, *one.refused) if why
-        ]
+        lines += [f"  {where}: {why}" for why in (one.error, one.content_error, *one.refused) if why]
         if one.over_quota is not None:
-            lines.append(f"  {one.address} ({one.scope}): takes no more for now; nothing is lost, it is sent later")
+            lines.append(f"  {where}: takes no more for now; nothing is lost, it is sent later")
         if one.reset:
-            lines.append(f"  {one.address} ({one.scope}): was not what it was; what it lacked was sent again")
+            lines.append(f"  {where}: was not what it was; what it lacked was sent again")
         if one.forked:
-            lines.append(f"  {one.address} ({one.scope}): a copy of this device writes there too; sync once more")
+            lines.append(f"  {where}: a copy of this device writes there too; sync once more")
     if show_changes:
         lines += [_change_line(change) for change in report.changes]
         lines += ["  ... and more"] if report.more_changes else []
@@ -259,6 +259,7 @@ def _change_line(change: SlotChange) -> str:
 
 def _status_text(found: Status) -> str:
     from syncmem.cli.words import counted
+    from syncmem.sync import shown
 
     if found.vault is None:
         raise InvalidInput("this memory belongs to no vault yet; 'syncmem invite folder:PATH' makes one")
@@ -284,7 +285,7 @@ def _status_text(found: Status) -> str:
         counts["with what was erased"] = one.erasing
         counts["parts of episodes not there"] = one.unplaced
         state += "".join(f", {count} {word}" for word, count in counts.items() if count)
-        lines.append(f"{one.address} ({one.scope}): {state}")
+        lines.append(f"{shown(one.address)} ({one.scope}): {state}")
         lines += [f"  {one.trouble}"] if one.trouble else []
         lines += [f"  {name}: {why}" for name, why in one.refused]
     if found.chunks:
@@ -296,7 +297,9 @@ def _status_text(found: Status) -> str:
 
 
 def _erasure_line(erasure: ErasureStatus) -> str:
-    waiting = [*erasure.waiting_for, *(f"the mailbox {address}" for address in erasure.mailboxes)]
+    from syncmem.sync import shown
+
+    waiting = [*erasure.waiting_for, *(f"the mailbox {shown(address)}" for address in erasure.mailboxes)]
     return f"Erasure {erasure.event} by {erasure.erased_by}: waiting for {', '.join(waiting)}."
 
 

@@ -7,8 +7,10 @@ from typing import Any, Final
 
 from syncmem.conformance.asking import Ask
 from syncmem.errors import InvalidInput, MailboxRefused
-from syncmem.wire.mailbox import BlobName, Put, check_put, digest, may_drop
+from syncmem.wire.mailbox import BlobName, Put, check_put, digest, mailbox_id, may_drop
 from syncmem.wire.messages import (
+    read_agree,
+    read_agreed,
     read_answer,
     read_drop,
     read_dropped,
@@ -17,6 +19,7 @@ from syncmem.wire.messages import (
     read_moved,
     read_watch,
 )
+from syncmem.wire.proofs import Proved, coded, shared_by_relay, signed
 
 Answer = dict[str, Any]
 
@@ -30,7 +33,7 @@ def mailbox_word(ask: Ask) -> Answer:
 
 
 def _exchange(ask: Ask) -> Answer:
-    request = read_exchange(ask.data("bytes"))
+    request = read_exchange(ask.data("bytes"), _proved(ask))
     return {
         "mailbox": request.mailbox.hex(),
         "puts": [_put(put) for put in request.puts],
@@ -80,6 +83,28 @@ def _watch(ask: Ask) -> Answer:
     return {"mailbox": request.mailbox.hex(), "since": None if request.since is None else str(request.since)}
 
 
+def _agree(ask: Ask) -> Answer:
+    key, agreement = read_agree(ask.data("bytes"))
+    return {"mailbox": mailbox_id(key).hex(), "agreement_key": agreement.hex()}
+
+
+def _agreed(ask: Ask) -> Answer:
+    return {"relay_key": read_agreed(ask.data("bytes")).hex()}
+
+
+def _proved(ask: Ask) -> Proved:
+    """As a relay that has this seed, and has agreed with whoever said that key."""
+    if not ask.has("relay_seed"):
+        return signed
+    seed, agreement = ask.data("relay_seed"), ask.data("agreement_key")
+
+    def proved(key: bytes, message: bytes, proof: bytes) -> bool:
+        shared = shared_by_relay(seed, key, agreement)
+        return coded(shared, message, proof) or signed(key, message, proof)
+
+    return proved
+
+
 def _moved(ask: Ask) -> Answer:
     position = read_moved(ask.data("bytes"))
     return {"position": None if position is None else str(position)}
@@ -104,5 +129,7 @@ _READERS: Final[dict[str, Callable[[Ask], Answer]]] = {
     "dropped": _dropped,
     "watch": _watch,
     "moved": _moved,
+    "agree": _agree,
+    "agreed": _agreed,
     "name": _name,
 }

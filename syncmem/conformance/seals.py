@@ -20,6 +20,7 @@ from syncmem.sync.dropping import drop_seed
 from syncmem.sync.pairing import Code
 from syncmem.sync.shelf import content_key
 from syncmem.wire.blob import ItemKind, read_blob, read_lacks, read_offer, read_replaced, read_wants
+from syncmem.wire.proofs import of_mailbox, shared_by_mailbox
 
 Answer = dict[str, Any]
 
@@ -55,6 +56,9 @@ def _of_epoch(ask: Ask) -> Answer:
         shelf = content_key(key, ask.data("event"))
         return {"mailbox": shelf.mailbox.hex(), "stream": shelf.stream(ask.data("event")).hex()}
     told = {"write_key": key.write_key.hex(), "mailbox": key.mailbox.hex(), "names_key": key.names.hex()}
+    if ask.has("relay_key"):
+        agreed = shared_by_mailbox(key.write_seed, ask.data("relay_key")).secret
+        return {**told, "agreement_key": of_mailbox(key.write_seed).hex(), "shared": agreed.hex()}
     return {**told, "stream": key.stream(ask.data("log")).hex()} if ask.has("log") else told
 
 

@@ -20,6 +20,7 @@ PATHS: Final = (
     "/v1/get",
     "/v1/drop",
     "/v1/watch",
+    "/v1/agree",
     "/healthz",
     "/health",
     "/ready",

@@ -1,4 +1,4 @@
-"""The relay over HTTP: four questions and a sign of life.
+"""The relay over HTTP: five questions and a sign of life.
 
 Rules: requests prove themselves by the mailbox's key, there are no accounts; nothing that identifies
 anybody is logged; one request that is refused says nothing about the others; every refusal says why in words
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -21,9 +20,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from syncmem.environment import Environment
 from syncmem.errors import Busy, DiskFull, FileError, NotCanonical, PeerError
+from syncmem.relay.agreeing import Agreements
 from syncmem.relay.backlog import Backlog
-from syncmem.relay.bodies import RETRY_SECONDS, Bodies, Refused
+from syncmem.relay.bodies import RETRY_SECONDS, Bodies, Body, Refused
 from syncmem.relay.exchanges import Exchanges
 from syncmem.relay.gate import Gate, address_of
 from syncmem.relay.limits import Limits
@@ -34,13 +35,16 @@ from syncmem.wire.messages import (
     CONTENT_TYPE,
     LENGTH_BYTES,
     NOT_THERE,
+    agreed_bytes,
     dropped_bytes,
     moved_bytes,
+    read_agree,
     read_drop,
     read_exchange,
     read_get,
     read_watch,
 )
+from syncmem.wire.proofs import Proved
 
 Asked = TypeVar("Asked")
 SMALL_BYTES: Final = 64 * 1024  # of a request that is read at once: a thread for it would take longer
@@ -60,6 +64,7 @@ def relay(
             Route("/v1/get", answering.get, methods=["POST"]),
             Route("/v1/drop", answering.drop, methods=["POST"]),
             Route("/v1/watch", answering.watch, methods=["POST"]),
+            Route("/v1/agree", answering.agree, methods=["POST"]),
             Route("/health", answering.health, methods=["GET"]),
             Route("/healthz", answering.ready, methods=["GET"]),
             Route("/ready", answering.ready, methods=["GET"]),
@@ -89,24 +94,31 @@ class _Answering:
         self._gate = gate
         self._backlog = backlog
         self._bodies = Bodies(limits)
+        self._agreements = Agreements(Environment().randomness)
 
     async def exchange(self, request: Request) -> Response:
-        async with self._asked(request, read_exchange) as (asked, size):
-            await self._gate.admit(request, asked.mailbox)
-            async with self._gate.turn(asked.mailbox):
+        address = address_of(request)
+        with self._bodies.room() as body:
+            asked = await self._asked(request, body, read_exchange)
+            mailbox = asked.mailbox
+            await self._gate.admit(request, mailbox)
+            async with self._gate.turn(mailbox):
                 asked = replace(asked, inline_bytes_max=0) if self._backlog.is_long else asked
                 answer = await self._exchanges.answer(asked)
-        self._gate.moved(address_of(request), asked.mailbox, size + len(answer))
+        self._gate.moved(address, mailbox, body.size + len(answer))
         return Response(answer, media_type=CONTENT_TYPE)
 
     async def drop(self, request: Request) -> Response:
-        async with self._asked(request, read_drop) as (asked, size), self._gate.turn(asked.mailbox):
-            answer = await run_in_threadpool(lambda: dropped_bytes(self._store.drop(asked)))
-        self._gate.moved(address_of(request), asked.mailbox, size + len(answer))
+        with self._bodies.room() as body:
+            asked = await self._asked(request, body, read_drop)
+            async with self._gate.turn(asked.mailbox):
+                answer = await run_in_threadpool(lambda: dropped_bytes(self._store.drop(asked)))
+        self._gate.moved(address_of(request), asked.mailbox, body.size + len(answer))
         return Response(answer, media_type=CONTENT_TYPE)
 
     async def get(self, request: Request) -> Response:
-        async with self._asked(request, read_get) as ((key, names), size):
+        with self._bodies.room() as body:
+            key, names = await self._asked(request, body, read_get)
             mailbox = mailbox_id(key)
             if self._backlog.is_long:
                 raise Refused(503, "the relay is busy; sync again in a moment", RETRY_SECONDS)
@@ -114,13 +126,15 @@ class _Answering:
                 pieces = (_piece(blob) for _, blob in self._store.get(key, names))
                 first = await run_in_threadpool(next, pieces, b"")  # where the store fails, it mostly does so at once
         count = partial(self._gate.moved, address_of(request), mailbox)
-        count(size)
+        count(body.size)
         return StreamingResponse(_streamed(chain([first], pieces), count), media_type=CONTENT_TYPE)
 
     async def watch(self, request: Request) -> Response:
         address = address_of(request)
-        async with self._asked(request, read_watch) as (asked, _), self._gate.turn(asked.mailbox):
-            pass
+        with self._bodies.room() as body:
+            asked = await self._asked(request, body, read_watch)
+            async with self._gate.turn(asked.mailbox):
+                pass
         since = Position.parse(request.headers.get("last-event-id", "")) or asked.since
         listener = self._listeners.add(asked.mailbox, address)  # first: what comes between is not missed
         try:
@@ -135,6 +149,13 @@ class _Answering:
             listener.close()
             raise
 
+    async def agree(self, request: Request) -> Response:
+        with self._bodies.room() as body:
+            key, agreement = await self._asked(request, body, lambda said, _: read_agree(said))
+            async with self._gate.turn(mailbox_id(key)):
+                self._agreements.agree(key, agreement)
+        return Response(agreed_bytes(self._agreements.key), media_type=CONTENT_TYPE)
+
     async def health(self, request: Request) -> Response:
         """The process answers."""
         return PlainTextResponse("ok\n")
@@ -146,13 +167,11 @@ class _Answering:
         await run_in_threadpool(self._store.check)
         return PlainTextResponse("ok\n")
 
-    @asynccontextmanager
-    async def _asked(self, request: Request, read: Callable[[bytes], Asked]) -> AsyncIterator[tuple[Asked, int]]:
-        """What is asked, by whoever has the mailbox's key, and its size."""
+    async def _asked(self, request: Request, body: Body, read: Callable[[bytes, Proved], Asked]) -> Asked:
+        """What is asked, by whoever has the mailbox's key."""
         self._gate.come(address_of(request))
-        async with self._bodies.read(request) as body:
-            small = len(body) <= SMALL_BYTES
-            yield read(body) if small else await run_in_threadpool(read, body), len(body)
+        data, proved = await body.read(request), self._agreements.proved
+        return read(data, proved) if len(data) <= SMALL_BYTES else await run_in_threadpool(read, data, proved)
 
 
 async def _once(listener: Listener, position: Position | None, seconds: float) -> Response:

@@ -11,8 +11,7 @@ import asyncio
 import base64
 import binascii
 import math
-from collections.abc import AsyncIterator, Collection
-from contextlib import asynccontextmanager
+from collections.abc import Collection
 from functools import lru_cache
 from hmac import compare_digest
 from ipaddress import IPv6Address, ip_address
@@ -59,9 +58,8 @@ class Gate:
             _check(self._address_bytes.wait(address), "this address")
             self._address_requests.count(address)
 
-    @asynccontextmanager
-    async def turn(self, mailbox: bytes) -> AsyncIterator[None]:
-        """The block is a request of a mailbox that has proved itself.
+    def turn(self, mailbox: bytes) -> Turn:
+        """A context: the request of a mailbox that has proved itself.
 
         Raises:
             Refused: the mailbox was asked too much.
@@ -69,15 +67,7 @@ class Gate:
         _check(self._mailbox_requests.wait(mailbox), "this mailbox")
         _check(self._mailbox_bytes.wait(mailbox), "this mailbox")
         self._mailbox_requests.count(mailbox)
-        turns = self._turns.setdefault(mailbox, _Turns(self._limits.mailbox_requests_max))
-        turns.users += 1
-        try:
-            async with turns.free:
-                yield
-        finally:
-            turns.users -= 1
-            if not turns.users:
-                del self._turns[mailbox]
+        return Turn(self._turns, mailbox, self._limits.mailbox_requests_max)
 
     def moved(self, address: str, mailbox: bytes, size: int) -> None:
         """So many bytes came and went."""
@@ -109,6 +99,38 @@ class Gate:
             raise Refused(401, why)
 
 
+class Turn:
+    """One request that works or waits."""
+
+    __slots__ = ("_all", "_at_once", "_mailbox", "_turns")
+
+    def __init__(self, all_of_them: dict[bytes, _Turns], mailbox: bytes, at_once: int) -> None:
+        self._all = all_of_them
+        self._mailbox = mailbox
+        self._at_once = at_once
+
+    async def __aenter__(self) -> None:
+        turns = self._all.get(self._mailbox)
+        if turns is None:
+            turns = self._all[self._mailbox] = _Turns(self._at_once)
+        self._turns = turns
+        turns.users += 1
+        try:
+            await turns.free.acquire()
+        except BaseException:
+            self._leave()
+            raise
+
+    async def __aexit__(self, *failure: object) -> None:
+        self._turns.free.release()
+        self._leave()
+
+    def _leave(self) -> None:
+        self._turns.users -= 1
+        if not self._turns.users:
+            del self._all[self._mailbox]
+
+
 class _Turns:
     """Those of one mailbox that work or wait."""
 
@@ -121,7 +143,8 @@ class _Turns:
 
 def address_of(request: Request) -> str:
     """Where a request comes from, as far as it is counted: not of what runs on this machine, proxies among it."""
-    return _counted_as(request.client.host) if request.client else ""
+    client = request.scope.get("client")
+    return _counted_as(client[0]) if client else ""
 
 
 @lru_cache(maxsize=4096)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from syncmem.environment import Clock
 from syncmem.objects import Objects
 from syncmem.relay.limits import Limits
 from syncmem.relay.rows import RowStore
@@ -16,6 +17,7 @@ def open_store(
     *,
     blobs: str | None = None,
     serving: bool = True,
+    clock: Clock | None = None,
 ) -> RowStore:
     """Open ``DIR`` or ``postgres://...``; ``blobs``: ``s3://BUCKET/PREFIX`` or another address of object storage.
 
@@ -30,11 +32,11 @@ def open_store(
         if is_database(address):
             from syncmem.relay.postgres import PostgresStore
 
-            store: RowStore = PostgresStore(address, randomness, limits, objects=objects, serving=serving)
+            store: RowStore = PostgresStore(address, randomness, limits, objects=objects, serving=serving, clock=clock)
         else:
             from syncmem.relay.store import SqliteStore
 
-            store = SqliteStore(address, randomness, limits, objects=objects)
+            store = SqliteStore(address, randomness, limits, objects=objects, clock=clock)
     except BaseException:
         if objects is not None:
             objects.close()

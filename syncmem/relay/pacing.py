@@ -29,7 +29,8 @@ class Paced(H11Protocol):
     limits: ClassVar[Limits]
     listeners: ClassVar[Listeners]
     backlog: ClassVar[Backlog]
-    _deadline: asyncio.TimerHandle | None = None
+    _due: float | None = None  # None: it is the relay's turn
+    _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(Joining(transport, self.loop))  # type: ignore[arg-type]
@@ -42,6 +43,8 @@ class Paced(H11Protocol):
         self.backlog.remove(self.transport)
         super().connection_lost(exc)
         self._give_time()
+        if self._timer is not None:
+            self._timer.cancel()
 
     def handle_events(self) -> None:
         """Called with every piece of a request: the wait is over when its head is whole."""
@@ -75,23 +78,37 @@ class Paced(H11Protocol):
 
     def _give_seconds(self, size: int) -> None:
         """Until then something must have moved."""
-        self._give_time()
-        self._deadline = self.loop.call_later(self.limits.seconds_for(size), self.transport.abort)
+        self._due = self.loop.time() + self.limits.seconds_for(size)
+        if self._timer is None or self._timer.when() > self._due:
+            self._set_timer(self._due)
 
     def _give_time(self) -> None:
         """It is the relay's turn."""
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+        self._due = None
+
+    def _set_timer(self, when: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self.loop.call_at(when, self._look)
+
+    def _look(self) -> None:
+        """One timer serves many deadlines: each request moves its own, and few of them come."""
+        self._timer = None
+        if self._due is None:
+            return
+        if self._due > self.loop.time():
+            self._set_timer(self._due)
+        else:
+            self.transport.abort()
 
     def _displace_the_most_silent(self) -> None:
         """Another one for each newcomer, also where several come before those that give way are gone."""
         waiting = {
-            other: other._deadline.when()
+            other: other._due
             for other in self.connections
             if isinstance(other, Paced)
             and other is not self
-            and other._deadline is not None
+            and other._due is not None
             and not other.transport.is_closing()
         }
         if waiting:

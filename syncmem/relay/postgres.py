@@ -13,13 +13,14 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+from syncmem.environment import Clock
 from syncmem.errors import Busy
 from syncmem.objects import Objects
 from syncmem.relay.limits import Limits
 from syncmem.relay.notices import Notices
 from syncmem.relay.postgres_pool import Pool
 from syncmem.relay.postgres_schema import lock_of, migrate
-from syncmem.relay.puts import Place, Room, places, stored
+from syncmem.relay.puts import Place, Room, places
 from syncmem.relay.rows import COLLECTED_MAX, Content, RowStore, Taken, join
 from syncmem.relay.stores import Position, Told
 from syncmem.wire.mailbox import (
@@ -70,8 +71,9 @@ class PostgresStore(RowStore):
         *,
         objects: Objects | None = None,
         serving: bool = True,
+        clock: Clock | None = None,
     ) -> None:
-        super().__init__(limits or Limits(), randomness)
+        super().__init__(limits or Limits(), randomness, clock)
         self._pool = Pool(address, lambda connection: migrate(connection, randomness(_ID_BYTES)))
         try:
             id, prefix = self._pool.ask(lambda db: db.fetchrow("SELECT id, prefix FROM store"))
@@ -153,7 +155,7 @@ class PostgresStore(RowStore):
             before, taken = await self._places(db, box, places(request.puts))
             room, limits = Room(taken, dict(before), held.size, held.lent), self._limits_of(held.quota)
             results = [room.put(put, limits, request.making_room) for put in request.puts]
-            blobs = stored(request.puts, results)
+            blobs = room.stored
             if blobs:
                 await self._insert(db, box, blobs, objects, room, before)
             unneeded = await self._part(db, blobs, objects)

@@ -103,6 +103,8 @@ class Listeners:
         loop = asyncio.get_running_loop()
 
         def told(mailbox: bytes | None, position: tuple[bytes, int] | None) -> None:
+            if mailbox is not None and mailbox not in self._of and self._wake is None:
+                return  # who comes to listen now looks where the mailbox is
             with contextlib.suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(self._told, mailbox, position)
 

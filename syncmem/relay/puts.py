@@ -9,7 +9,7 @@ what it held when that was lowered) by more than the loan.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from syncmem.relay.limits import Limits
@@ -29,7 +29,9 @@ Place = tuple[bytes, int]  # a stream, and a counter there
 _STORED: Final = PutResult(Outcome.STORED, "")
 _KNOWN: Final = PutResult(Outcome.KNOWN, "")
 _CONFLICT: Final = PutResult(Outcome.CONFLICT, CONFLICT)
-_FULL: Final = PutResult(Outcome.OVER_QUOTA, "this mailbox is full; compact it, or tell the relay's operator")
+_FULL: Final = PutResult(
+    Outcome.OVER_QUOTA, "this mailbox is full; erase what nobody needs and sync again, or ask the relay's operator"
+)
 _STREAMS: Final = PutResult(Outcome.OVER_QUOTA, f"a mailbox has at most {STREAMS_MAX} streams; rotate the scope's key")
 
 
@@ -42,12 +44,14 @@ class Room:
         ends: how far each stream goes.
         size: bytes of all blobs.
         lent: of these, what was taken beyond the quota to make room.
+        stored: the blobs that were, by name.
     """
 
     taken: dict[Place, bytes]
     ends: dict[bytes, int]
     size: int
     lent: int = 0
+    stored: dict[BlobName, bytes] = field(default_factory=dict)
 
     def put(self, put: Put, limits: Limits, making_room: bool = False) -> PutResult:
         """What becomes of a blob; ``making_room``: it holds anew what is dropped next."""
@@ -64,6 +68,7 @@ class Room:
         if put.stream not in self.ends and len(self.ends) >= STREAMS_MAX:
             return _STREAMS
         self.taken[place] = mark
+        self.stored[BlobName(put.stream, put.counter, mark)] = put.blob
         self.size += len(put.blob)
         self.lent = lent + (len(put.blob) if beyond else 0)
         self.ends[put.stream] = max(self.ends.get(put.stream, 0), put.counter)
@@ -78,12 +83,3 @@ def places(puts: Sequence[Put]) -> list[Place]:
 def named(puts: Sequence[Put]) -> dict[BlobName, bytes]:
     """The blobs that may be kept at all, by name."""
     return {BlobName(put.stream, put.counter, digest(put.blob)): put.blob for put in puts if check_put(put) is None}
-
-
-def stored(puts: Sequence[Put], results: Sequence[PutResult]) -> dict[BlobName, bytes]:
-    """The blobs that are stored, by name."""
-    return {
-        BlobName(put.stream, put.counter, digest(put.blob)): put.blob
-        for put, result in zip(puts, results, strict=True)
-        if result.outcome == Outcome.STORED
-    }

@@ -75,7 +75,7 @@ class RowStore(Store):
             results = [PutResult(Outcome.OVER_QUOTA, str(error))] * len(request.puts)
             taken = replace(taken, answer=replace(taken.answer, results=results))
         self._remove_objects(taken.unneeded)
-        return replace(taken.answer, listed=self._along(taken))
+        return self._answered(taken)
 
     def exchange_all(self, requests: Sequence[Exchange]) -> Sequence[Answer | Exception]:
         """See :class:`syncmem.relay.stores.Store`."""
@@ -163,6 +163,9 @@ class RowStore(Store):
                 self._settle(keys)
         except (NotReached, NotAllowed) as error:
             _log.warning("%d objects wait to be removed: %s", len(keys), error)
+
+    def _answered(self, taken: Taken) -> Answer:
+        return replace(taken.answer, listed=self._along(taken)) if taken.contents else taken.answer
 
     def _along(self, taken: Taken) -> list[Listed]:
         """The listing with the contents that come along."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import socket
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
@@ -41,7 +42,9 @@ from syncmem.stopping import end_in_order
 FILES_BESIDE: Final = 64  # open beside connections
 
 
-def serve(settings: Settings, ready: Callable[[str], None] = print) -> None:
+def serve(
+    settings: Settings, ready: Callable[[str], None] = print, *, environment: Environment | None = None
+) -> None:
     """Serve until the process is asked to end. ``ready`` is told the address (port 0 takes any that is free).
 
     Raises:
@@ -50,9 +53,10 @@ def serve(settings: Settings, ready: Callable[[str], None] = print) -> None:
     set_up_logs(settings.log)
     limits = settings.limit_values
     _raise_open_files(limits)
-    randomness = Environment().randomness
+    environment = environment or Environment()
+    randomness = environment.randomness
     with contextlib.ExitStack() as opened:
-        store = open_store(settings.place, randomness, limits, blobs=settings.blobs)
+        store = open_store(settings.place, randomness, limits, blobs=settings.blobs, clock=environment.clock)
         opened.callback(store.close)
         end_in_order()
         listening = listen(settings.host, settings.port)
@@ -63,7 +67,8 @@ def serve(settings: Settings, ready: Callable[[str], None] = print) -> None:
         if isinstance(store, SqliteStore) and settings.data is not None:
             beside.append(opened.enter_context(_controlled(store, settings.data, randomness)))
         made = server(
-            store, limits, tokens=settings.token_values, trusted_proxies=settings.trusted_proxies,
+            store, limits, environment=environment,
+            tokens=settings.token_values, trusted_proxies=settings.trusted_proxies,
             certificate=settings.tls_cert, key=settings.tls_key, wake_url=settings.wake_url,
             wake_secret=settings.wake_secret.get_secret_value() if settings.wake_secret else None,
             access=log if settings.access_log else None, beside=beside,
@@ -73,6 +78,8 @@ def serve(settings: Settings, ready: Callable[[str], None] = print) -> None:
         scheme = "https" if settings.tls_cert else "http"
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         ready(f"{scheme}://{host}:{listening.getsockname()[1]}")
+        gc.collect()
+        gc.freeze()  # what is there by now stays, and need not be looked through again every few thousand requests
         made.run(sockets=[listening])
 
 
@@ -91,7 +98,8 @@ def _controlled(
 
 
 def server(
-    store: Store, limits: Limits, *, tokens: Collection[str] = (), trusted_proxies: Sequence[str] = (),
+    store: Store, limits: Limits, *, environment: Environment | None = None,
+    tokens: Collection[str] = (), trusted_proxies: Sequence[str] = (),
     certificate: Path | None = None, key: Path | None = None, wake_url: str | None = None,
     wake_secret: str | None = None, access: Callable[[Served], None] | None = None, metrics: Metrics | None = None,
     shown: bool = False, admin_token: str | None = None,
@@ -102,10 +110,11 @@ def server(
     ``shown``: metrics are shown beside the rest; ``admin_token``: so is the operator's page, to who has it; ``beside``:
     other applications, each on a socket of its own.
     """
+    clock = (environment or Environment()).clock
     count_wake = metrics.count_wake if metrics is not None else lambda outcome: None
     waking = Waking(wake_url, wake_secret, count_wake) if wake_url is not None else None
     listeners = Listeners(limits, store, waking.moved if waking is not None else None)
-    gate = Gate(store, limits, Environment().clock, tokens)
+    gate = Gate(store, limits, clock, tokens)
     backlog = Backlog(limits.unsent_bytes_max)
     if metrics is not None:
         free = store.file if isinstance(store, SqliteStore) else None
@@ -113,7 +122,7 @@ def server(
     more = [Route("/metrics", metrics.show, methods=["GET"])] if metrics is not None and shown else []
     if admin_token is not None and metrics is not None:
         assert isinstance(store, RowStore), "a relay's store has rows"
-        more += Admin(store, metrics, gate, Environment().clock, admin_token).routes
+        more += Admin(store, metrics, gate, clock, admin_token).routes
     app: ASGIApp = relay(
         store,
         limits,
@@ -125,7 +134,7 @@ def server(
     )
     told = [each for each in (access, metrics.count if metrics is not None else None) if each is not None]
     config = uvicorn.Config(
-        watched(app, told, Environment().clock) if told else app,
+        watched(app, told, clock) if told else app,
         http=paced(limits, listeners, backlog),
         ws="none",
         log_config=None,

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -20,7 +19,7 @@ from syncmem.errors import Busy, DiskFull, FileError
 from syncmem.objects import Objects
 from syncmem.relay.file import StoreFile
 from syncmem.relay.limits import Limits
-from syncmem.relay.puts import Place, Room, places, stored
+from syncmem.relay.puts import Place, Room, places
 from syncmem.relay.rows import COLLECTED_MAX, Content, RowStore, Taken, join
 from syncmem.relay.stores import Position, Told
 from syncmem.relay.together import Together
@@ -116,14 +115,15 @@ class SqliteStore(RowStore):
         """In one transaction; where that fails, each by itself."""
         if self.objects is None:
             with suppress(FileError):
-                taken = self._together.do_all([partial(self._answer, request, {}) for request in requests])
+                check = partial(self._check_room, sum(map(_size, requests)))
+                taken = self._together.do_all([partial(self._answer, each, {}) for each in requests], check)
                 for request, one in zip(requests, taken, strict=True):
                     self._tell(request, one)
-                return [replace(one.answer, listed=self._along(one)) for one in taken]
+                return [self._answered(one) for one in taken]
         return super().exchange_all(requests)
 
     def _take(self, request: Exchange, objects: Mapping[BlobName, str]) -> Taken:
-        taken = self._together.do(lambda: self._answer(request, objects))
+        taken = self._together.do(partial(self._answer_with_room, request, objects))
         self._tell(request, taken)
         return taken
 
@@ -132,18 +132,20 @@ class SqliteStore(RowStore):
         if any(result.outcome == Outcome.STORED for result in answer.results):
             self._told(request.mailbox, (answer.epoch, sum(answer.ends.values())))
 
+    def _answer_with_room(self, request: Exchange, objects: Mapping[BlobName, str]) -> Taken:
+        self._check_room(_size(request))
+        return self._answer(request, objects)
+
     def _answer(self, request: Exchange, objects: Mapping[BlobName, str]) -> Taken:
         """Put and look, within a transaction."""
-        if request.puts:
-            self._check_room(sum(len(put.blob) for put in request.puts))
         box, epoch, size, lent, quota = self._mailbox(request.mailbox)
         if request.drop_key is not None:
             self._db.execute("INSERT OR IGNORE INTO drop_keys VALUES (?, ?)", (box, request.drop_key))
         ends = dict(self._db.execute("SELECT stream, last FROM streams WHERE mailbox = ?", (box,)).fetchall())
-        room = Room(self._taken(box, request), dict(ends), size, lent)
+        room = Room(self._taken(box, ends, request), dict(ends), size, lent)
         limits = self._limits_of(quota)
         results = [room.put(put, limits, request.making_room) for put in request.puts]
-        blobs = stored(request.puts, results)
+        blobs = room.stored
         self._insert(box, blobs, objects)
         if blobs:
             self._update(box, room, ends)
@@ -154,7 +156,7 @@ class SqliteStore(RowStore):
         return Taken(answer, contents, unneeded)
 
     def _check_room(self, size: int) -> None:
-        if self._file.free_bytes < self._limits.free_bytes_min + size:
+        if size and self._file.free_bytes < self._limits.free_bytes_min + size:
             raise DiskFull(_NO_ROOM)
 
     def _mailbox(self, id: bytes) -> tuple[int, bytes, int, int, int | None]:
@@ -167,9 +169,11 @@ class SqliteStore(RowStore):
             row = self._db.execute(sql, (id,)).fetchone()
         return int(row[0]), bytes(row[1]), int(row[2]), int(row[3]), row[4]
 
-    def _taken(self, box: int, request: Exchange) -> dict[Place, bytes]:
+    def _taken(self, box: int, ends: Mapping[bytes, int], request: Exchange) -> dict[Place, bytes]:
+        """What has (or had) the places that are asked for; behind the end of a stream there is nothing."""
         sql = "SELECT digest FROM blobs WHERE mailbox = ? AND stream = ? AND counter = ?"
-        rows = ((place, self._db.execute(sql, (box, *place)).fetchone()) for place in places(request.puts))
+        asked = [place for place in places(request.puts) if place[1] <= ends.get(place[0], 0)]
+        rows = ((place, self._db.execute(sql, (box, *place)).fetchone()) for place in asked)
         return {place: bytes(row[0]) for place, row in rows if row is not None}
 
     def _insert(self, box: int, blobs: Mapping[BlobName, bytes], objects: Mapping[BlobName, str]) -> None:
@@ -310,3 +314,7 @@ class SqliteStore(RowStore):
             name: Content(*self._db.execute(sql, (box, name.stream, name.counter)).fetchone())
             for name in fitting(listed, wanted)
         }
+
+
+def _size(request: Exchange) -> int:
+    return sum(len(put.blob) for put in request.puts)

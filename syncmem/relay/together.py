@@ -56,9 +56,10 @@ class Together(Generic[Value]):
             raise job.error
         return job.values[0]
 
-    def do_all(self, works: Sequence[Callable[[], Value]]) -> list[Value]:
+    def do_all(self, works: Sequence[Callable[[], Value]], first: Callable[[], None]) -> list[Value]:
         """Do several things in one transaction; where one fails, none is done. Raises what that raises."""
         with self._file.held(), self._file.transaction():
+            first()
             return [work() for work in works]
 
     def _run(self, jobs: Sequence[_Job[Value]]) -> None:

@@ -101,6 +101,30 @@ def unwrap(seed: bytes, context: bytes, wrapped: bytes) -> bytes:
         raise Unreadable("what was sealed to this device does not open; ask the sender to seal it again") from error
 
 
+def agreement_key(seed: bytes) -> bytes:
+    """The 32-byte X25519 public key of a private one."""
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+    return X25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()
+
+
+def agree(seed: bytes, other: bytes, context: bytes) -> bytes:
+    """The 32 bytes that who has ``seed`` and the owner of the public key ``other`` can compute, and nobody else.
+
+    Raises:
+        Unreadable: nothing can be agreed on with that key.
+    """
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+    try:
+        both = X25519PrivateKey.from_private_bytes(seed).exchange(X25519PublicKey.from_public_bytes(other))
+    except ValueError as error:
+        raise Unreadable("nothing can be agreed on with that key; upgrade syncmem") from error
+    return HKDF(SHA256(), SEED_BYTES, salt=None, info=context).derive(both)
+
+
 @lru_cache(maxsize=16)
 def _private(seed: bytes) -> Ed25519PrivateKey:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

@@ -38,3 +38,10 @@ def open_mailbox(address: str) -> Mailbox:
         )
     mailbox: Mailbox = MAILBOXES.made(scheme, address)
     return mailbox
+
+
+def shown(address: str) -> str:
+    """The address without what stands before its @: a token opens mailboxes, and is in nobody's logs."""
+    scheme, mark, rest = address.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path}"

@@ -3,7 +3,7 @@
 Rules: an answer counts only if it has our content type, our shape and all its bytes; a login page, a
 redirect or half an answer is "not reached", and nothing changes; what was refused is told with the time
 after which to try again; every question may be repeated, so a lost answer costs nothing; nothing is kept
-between questions by which a relay could know a device again.
+between questions by which a relay could know a device again (what is agreed on with it is the same for all devices).
 
 ===========================================  ========================  ==================================
 what comes                                   error                     tried again at once
@@ -22,17 +22,30 @@ from __future__ import annotations
 import os
 import ssl
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from syncmem.environment import Environment
-from syncmem.errors import InvalidInput, NotCanonical, OverQuota, Unreachable
+from syncmem.errors import InvalidInput, MailboxError, MailboxRefused, NotCanonical, OverQuota, Unreachable, Unreadable
+from syncmem.sync import shown
+from syncmem.sync.agreed import HERE, Agreed, Way
 from syncmem.sync.http_answers import Again, Answering
 from syncmem.wire.mailbox import Answer, BlobName, Drop, Exchange, digest
-from syncmem.wire.messages import CONTENT_TYPE, drop_bytes, exchange_bytes, get_bytes, read_answer, read_dropped
+from syncmem.wire.messages import (
+    CONTENT_TYPE,
+    agree_bytes,
+    drop_bytes,
+    exchange_bytes,
+    get_bytes,
+    read_agreed,
+    read_answer,
+    read_dropped,
+)
+from syncmem.wire.proofs import Shared, shared_by_mailbox
 
 Value = TypeVar("Value")
+Make: TypeAlias = Callable[[Shared | None], bytes]  # the bytes of a question, proved by what was agreed on, or signed
 
 CONNECT_SECONDS, ANSWER_SECONDS = 10.0, 60.0
 TRIES_MAX: Final = 3  # of one question: more is for the next sync
@@ -55,7 +68,9 @@ class Http:
         verify: ssl.SSLContext | bool = True,
         environment: Environment | None = None,
         answer_seconds: float = ANSWER_SECONDS,
+        agreed: Agreed = HERE,
     ) -> None:
+        self._agreed = agreed
         self.address = address
         self.push: str | None = address
         self._environment = environment or Environment()
@@ -64,7 +79,8 @@ class Http:
         self._client = connection(address, answer_seconds, self._http.Client, verify=verify)
 
     def exchange(self, request: Exchange, write_seed: bytes) -> Answer:
-        answer = self._understood(read_answer, self._ask("/v1/exchange", exchange_bytes(request, write_seed)))
+        make = partial(exchange_bytes, request, write_seed)
+        answer = self._understood(read_answer, self._ask("/v1/exchange", request.key, write_seed, make))
         self._check_count(len(answer.results), len(request.puts))
         return answer
 
@@ -73,7 +89,8 @@ class Http:
             yield from self._get(key, write_seed, names[start : start + NAMES_AT_ONCE])
 
     def drop(self, request: Drop, write_seed: bytes) -> list[bool]:
-        dropped = self._understood(read_dropped, self._ask("/v1/drop", drop_bytes(request, write_seed)))
+        make = partial(drop_bytes, request, write_seed)
+        dropped = self._understood(read_dropped, self._ask("/v1/drop", request.key, write_seed, make))
         self._check_count(len(dropped), len(request.names))
         return dropped
 
@@ -82,28 +99,53 @@ class Http:
 
     # -- one question -------------------------------------------------------------------------------
 
-    def _ask(self, path: str, content: bytes) -> bytes:
+    def _ask(self, path: str, key: bytes, write_seed: bytes, make: Make) -> bytes:
         """The answer's bytes."""
         tries = _Tries(self._environment)
         while True:
+            shared = self._shared(key, write_seed)
             try:
-                with self._answer(path, content) as pieces:
+                with self._answer(path, make(shared)) as pieces:
                     return pieces.rest()
             except (Again, OverQuota) as error:
                 tries.wait_or_raise(error)
+            except MailboxRefused:
+                self._forget_or_raise(key, shared)
 
     def _get(self, key: bytes, write_seed: bytes, names: Sequence[BlobName]) -> Iterator[tuple[BlobName, bytes | None]]:
         """Blobs in one answer; where it breaks off, the question is asked again for the rest."""
         tries, left = _Tries(self._environment), list(names)
         while left:
+            shared = self._shared(key, write_seed)
             try:
-                with self._answer("/v1/get", get_bytes(key, left, write_seed)) as pieces:
+                with self._answer("/v1/get", get_bytes(key, left, write_seed, shared)) as pieces:
                     while left:
                         blob = pieces.next()
                         name = left.pop(0)
                         yield name, blob if blob is not None and digest(blob) == name.digest else None
             except (Again, OverQuota) as error:
                 tries.wait_or_raise(error)
+            except MailboxRefused:
+                self._forget_or_raise(key, shared)
+
+    def _shared(self, key: bytes, write_seed: bytes) -> Shared | None:
+        """What was agreed on with the relay; None: sign."""
+        way = Way(self.address, key)
+        found = self._agreed.get(way)
+        if found is None and self._agreed.is_due(way):
+            try:
+                with self._answer("/v1/agree", agree_bytes(key, write_seed)) as pieces:
+                    found = shared_by_mailbox(write_seed, read_agreed(pieces.rest()))
+            except (MailboxError, NotCanonical, Unreadable):
+                return None  # it goes on without
+            self._agreed.keep(way, found)
+        return found
+
+    def _forget_or_raise(self, key: bytes, shared: Shared | None) -> None:
+        """A relay that was refused what it agreed on has started anew, or is another one."""
+        if shared is None:
+            raise
+        self._agreed.forget(Way(self.address, key))
 
     def _answer(self, path: str, content: bytes) -> Answering:
         stream = self._client.stream("POST", path, content=content)
@@ -119,13 +161,6 @@ class Http:
         if count != asked:
             where = shown(self.address)
             raise Unreachable(f"{where} answers {count} things where {asked} were asked; check the address")
-
-
-def shown(address: str) -> str:
-    """The address without what stands before its @: a token opens mailboxes, and is in nobody's logs."""
-    scheme, mark, rest = address.partition("://")
-    host, slash, path = rest.partition("/")
-    return f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path}"
 
 
 class _Tries:

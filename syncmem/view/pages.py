@@ -15,6 +15,7 @@ from syncmem.model.instant import local_text
 from syncmem.picture.legible import escaped, period_text, presumed_text, shortened, source_text, value_text
 from syncmem.picture.shapes import Drawing
 from syncmem.picture.svg import svg
+from syncmem.sync import shown
 
 VALUE_CHARACTERS_MAX: Final = 2_000  # of a value in a table; more is cut and says so
 
@@ -56,6 +57,7 @@ class Pages:
             "when": self.when,
             "presumed": lambda since: presumed_text(since, zone),
             "period": lambda belief: period_text(belief.valid_from, belief.valid_to, zone),
+            "shown": shown,
             "source": lambda source: source_text(source) or "source not named",
             "device": self.device,
             "counted": lambda number, noun: f"{number:,} {noun}" + ("" if number == 1 else "s"),

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from hashlib import sha256
 from typing import Final, NamedTuple, Protocol
 
@@ -68,6 +69,7 @@ def digest(blob: bytes) -> bytes:
     return sha256(blob).digest()[:DIGEST_BYTES]
 
 
+@lru_cache(maxsize=4096)
 def mailbox_id(key: bytes) -> bytes:
     """The id of the mailbox that a public write key opens (16 bytes)."""
     return sha256(labels.MAILBOX + key).digest()[:MAILBOX_BYTES]

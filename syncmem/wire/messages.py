@@ -1,22 +1,20 @@
 """Requests to mailboxes and their answers, as bytes.
 
-Rules: one value, one encoding; a request is signed with the mailbox's key and is refused if anything in it
+Rules: one value, one encoding; a request proves that who asks has the mailbox's key, and is refused if anything in it
 was changed; blobs stand behind the head, which holds their sizes, so that what is in them is never looked at.
 
     message = length of the head (4 bytes, big endian) || head || blobs, one after the other
-    request = message || Ed25519 of the mailbox's key over "syncmem/v1/request\\0" || SHA-256(message)
+    request = message || proof (64 bytes; see :mod:`syncmem.wire.proofs`)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from hashlib import sha256
 from typing import Any, Final, TypeAlias
 
-from syncmem import labels
 from syncmem.codec import is_canonical, pack, unpack_outer
 from syncmem.errors import NotCanonical, Unreadable
-from syncmem.seal.keys import SIGNATURE_BYTES, sign, verify
+from syncmem.seal.keys import SIGNATURE_BYTES
 from syncmem.wire.mailbox import (
     COUNTER_MAX,
     DIGEST_BYTES,
@@ -38,6 +36,7 @@ from syncmem.wire.mailbox import (
     PutResult,
     Watch,
 )
+from syncmem.wire.proofs import AGREEMENT_BYTES, Proved, Shared, of_mailbox, proof, signed
 
 CONTENT_TYPE: Final = "application/vnd.syncmem"  # of requests and answers over HTTP
 HEAD_BYTES_MAX: Final = 512 * 1024  # of what stands before the blobs of a request or an answer
@@ -62,27 +61,27 @@ def claimed_key(start: bytes) -> bytes | None:
     return bytes(key) if start[_KEY_AT - 3 : _KEY_AT] == _KEY_HEAD and len(key) == KEY_BYTES else None
 
 
-def exchange_bytes(request: Exchange, write_seed: bytes) -> bytes:
-    """A signed request."""
+def exchange_bytes(request: Exchange, write_seed: bytes, shared: Shared | None = None) -> bytes:
+    """A request with its proof; ``shared``: what was agreed on with the relay."""
     puts = [[put.stream, put.counter, len(put.blob)] for put in request.puts]
     cursors = [list(pair) for pair in sorted(request.cursors.items())]
     head = [_VERSION, request.key, puts, cursors, request.inline_bytes_max, request.drop_key, request.making_room]
-    return _signed(_with_blobs(head, [put.blob for put in request.puts]), write_seed)
+    return _proved(_with_blobs(head, [put.blob for put in request.puts]), write_seed, shared)
 
 
-def read_exchange(data: bytes) -> Exchange:
-    """The request of bytes, if its key has signed it.
+def read_exchange(data: bytes, proved: Proved = signed) -> Exchange:
+    """The request of bytes, if it is proved.
 
     Raises:
         NotCanonical: it is malformed or too large.
-        Unreadable: the signature is wrong.
+        Unreadable: the proof is wrong.
     """
-    body, signature = _split_signature(data)
+    body, said = _split_proof(data)
     head, blobs = _head_and_blobs(body)
     key, puts, cursors, inline, drop_key, making_room = _fields(head, 6)
     rows = _rows(puts, PUTS_MAX, _is_stream, _is_number, _is_number)
     _check(_is_key(key) and (drop_key is None or _is_key(drop_key)) and _is_number(inline) and _is_bool(making_room))
-    _check_signature(key, body, signature)
+    _check_proof(proved(key, body, said))
     content = _cut(blobs, [size for _, _, size in rows])
     made = [Put(stream, counter, blob) for (stream, counter, _), blob in zip(rows, content, strict=True)]
     return Exchange(key, made, _pairs(cursors), inline, drop_key, making_room)
@@ -113,35 +112,35 @@ def read_answer(data: bytes) -> Answer:
     return Answer(epoch, [_result(*row) for row in told], _pairs(ends), entries, more)
 
 
-def get_bytes(key: bytes, names: Sequence[BlobName], write_seed: bytes) -> bytes:
-    """A signed request for blobs."""
-    return _signed(_with_blobs([_VERSION, key, [list(name) for name in names]], []), write_seed)
+def get_bytes(key: bytes, names: Sequence[BlobName], write_seed: bytes, shared: Shared | None = None) -> bytes:
+    """A request for blobs, with its proof."""
+    return _proved(_with_blobs([_VERSION, key, [list(name) for name in names]], []), write_seed, shared)
 
 
-def read_get(data: bytes) -> tuple[bytes, list[BlobName]]:
+def read_get(data: bytes, proved: Proved = signed) -> tuple[bytes, list[BlobName]]:
     """The public key and the names of a request for blobs. Raises as :func:`read_exchange`."""
-    body, signature = _split_signature(data)
+    body, said = _split_proof(data)
     key, names = _fields(_head_alone(body), 2)
     _check(_is_key(key))
-    _check_signature(key, body, signature)
+    _check_proof(proved(key, body, said))
     return key, _names(names)
 
 
-def drop_bytes(request: Drop, write_seed: bytes) -> bytes:
-    """A signed request to forget blobs."""
+def drop_bytes(request: Drop, write_seed: bytes, shared: Shared | None = None) -> bytes:
+    """A request to forget blobs, with its proof."""
     names = [list(name) for name in request.names]
     signatures = [list(pair) for pair in request.signatures]
-    return _signed(_with_blobs([_VERSION, request.key, names, request.reason, signatures], []), write_seed)
+    return _proved(_with_blobs([_VERSION, request.key, names, request.reason, signatures], []), write_seed, shared)
 
 
-def read_drop(data: bytes) -> Drop:
+def read_drop(data: bytes, proved: Proved = signed) -> Drop:
     """The request of bytes. Raises as :func:`read_exchange`."""
-    body, signature = _split_signature(data)
+    body, said = _split_proof(data)
     key, names, reason, signatures = _fields(_head_alone(body), 4)
     pairs = _rows(signatures, DROP_SIGNATURES_MAX, _is_key, _is_bytes(SIGNATURE_BYTES))
     _check(_is_key(key) and _is_text(reason))
-    _check_signature(key, body, signature)
-    return Drop(key, _names(names), reason, [(signer, said) for signer, said in pairs])
+    _check_proof(proved(key, body, said))
+    return Drop(key, _names(names), reason, [(signer, signature) for signer, signature in pairs])
 
 
 def dropped_bytes(dropped: Sequence[bool]) -> bytes:
@@ -156,17 +155,17 @@ def read_dropped(data: bytes) -> list[bool]:
     return list(dropped)
 
 
-def watch_bytes(request: Watch, write_seed: bytes) -> bytes:
-    """A signed request to be told when a mailbox moves."""
-    return _signed(_with_blobs([_VERSION, request.key, _position_row(request.since)], []), write_seed)
+def watch_bytes(request: Watch, write_seed: bytes, shared: Shared | None = None) -> bytes:
+    """A request to be told when a mailbox moves, with its proof."""
+    return _proved(_with_blobs([_VERSION, request.key, _position_row(request.since)], []), write_seed, shared)
 
 
-def read_watch(data: bytes) -> Watch:
+def read_watch(data: bytes, proved: Proved = signed) -> Watch:
     """The request of bytes. Raises as :func:`read_exchange`."""
-    body, signature = _split_signature(data)
+    body, said = _split_proof(data)
     key, since = _fields(_head_alone(body), 2)
     _check(_is_key(key))
-    _check_signature(key, body, signature)
+    _check_proof(proved(key, body, said))
     return Watch(key, _position(since))
 
 
@@ -181,21 +180,47 @@ def read_moved(data: bytes) -> Position | None:
     return _position(position)
 
 
+def agree_bytes(key: bytes, write_seed: bytes) -> bytes:
+    """A signed request to agree on what proves later ones."""
+    return _proved(_with_blobs([_VERSION, key, of_mailbox(write_seed)], []), write_seed, None)
+
+
+def read_agree(data: bytes) -> tuple[bytes, bytes]:
+    """The public key and the agreement key of a request to agree. Raises as :func:`read_exchange`."""
+    body, said = _split_proof(data)
+    key, agreement = _fields(_head_alone(body), 2)
+    _check(_is_key(key) and _is_agreement(agreement))
+    _check_proof(signed(key, body, said))
+    return key, agreement
+
+
+def agreed_bytes(relay_key: bytes) -> bytes:
+    """The answer to a request to agree."""
+    return _with_blobs([_VERSION, relay_key], [])
+
+
+def read_agreed(data: bytes) -> bytes:
+    """The relay's key in an answer. Raises as :func:`read_answer`."""
+    (relay_key,) = _fields(_head_alone(data), 1)
+    _check(_is_agreement(relay_key))
+    return bytes(relay_key)
+
+
 # -- pieces ---------------------------------------------------------------------------------------------
 
 
-def _signed(body: bytes, write_seed: bytes) -> bytes:
-    return body + sign(write_seed, labels.REQUEST, sha256(body).digest())
+def _proved(body: bytes, write_seed: bytes, shared: Shared | None) -> bytes:
+    return body + proof(body, write_seed, shared)
 
 
-def _split_signature(data: bytes) -> tuple[bytes, bytes]:
+def _split_proof(data: bytes) -> tuple[bytes, bytes]:
     if len(data) > REQUEST_BYTES_MAX:
         raise NotCanonical(f"a request has at most {REQUEST_BYTES_MAX} bytes; send less at a time")
     return data[:-SIGNATURE_BYTES], data[-SIGNATURE_BYTES:]
 
 
-def _check_signature(key: bytes, body: bytes, signature: bytes) -> None:
-    if not verify(key, labels.REQUEST, sha256(body).digest(), signature):
+def _check_proof(holds: bool) -> None:
+    if not holds:
         raise Unreadable("the request is not signed with the mailbox's key; join the vault again")
 
 
@@ -252,7 +277,9 @@ def _rows(items: object, count_max: int, *fits: Fits) -> list[list[Any]]:
     _check(type(items) is list and len(items) <= count_max)
     assert isinstance(items, list)
     for item in items:
-        _check(type(item) is list and len(item) == len(fits) and all(fit(v) for fit, v in zip(fits, item, strict=True)))
+        _check(type(item) is list and len(item) == len(fits))
+        for fit, value in zip(fits, item, strict=True):
+            _check(fit(value))
     return items
 
 
@@ -295,4 +322,5 @@ def _is_bool(value: object) -> bool:
 
 
 _is_stream, _is_key, _is_epoch = _is_bytes(STREAM_BYTES), _is_bytes(KEY_BYTES), _is_bytes(EPOCH_BYTES)
+_is_agreement = _is_bytes(AGREEMENT_BYTES)
 _NAME: Final = (_is_stream, _is_number, _is_bytes(DIGEST_BYTES))

@@ -1,9 +1,12 @@
 """A relay under load: puts beside an endpoint that stores nothing, many mailboxes, and one that is large.
 
 The relay (SQLite) and the bare endpoint are processes of their own on the same machine, as is who asks: some
-connections that are kept open, each of which sends the next request when it has the answer; requests are signed
-beforehand. "By CPU" is the processor time of the server's process alone. In the large mailbox and among the many
-mailboxes the store is asked without HTTP; the baseline is a store with a thousandth of it.
+connections that are kept open, each of which sends the next request when it has the answer; requests are made
+beforehand, and proved as by a device that asks often, with a code under what it agreed on with the relay; rows beside
+tell of signatures, of few connections (which wait for the disk together), and of many blobs in a request, as a device
+sends them that was offline: blobs a second, beside requests of the same bytes. "By CPU" is the processor time of the
+server's process alone. In the large mailbox and among the many mailboxes the store is asked without HTTP; the baseline
+is a store with a thousandth of it.
 
 Reach (first stage): at least half the request rate of the bare endpoint; a listing behind a cursor and a put cost no
 more than 1.5 times as much in a mailbox a thousand times as large, or beside a thousand times as many.
@@ -26,8 +29,10 @@ from typing import NamedTuple
 from syncmem.relay.opening import open_store
 from syncmem.relay.rows import RowStore
 from syncmem.seal.envelope import EpochKey
+from syncmem.sync.http import library
 from syncmem.wire.mailbox import Exchange, Outcome, Put
-from syncmem.wire.messages import exchange_bytes
+from syncmem.wire.messages import CONTENT_TYPE, agree_bytes, exchange_bytes, read_agreed
+from syncmem.wire.proofs import Shared, shared_by_mailbox
 from tests.benchmarks import devices
 from tests.benchmarks.measuring import Row, alternate, latency, quantile, ratio_at_least, ratio_at_most, timed
 from tests.benchmarks.workshop import ROOT, Workshop
@@ -36,11 +41,13 @@ from tests.mailbox.serving import new_key
 ONE = b"stream 1"
 BLOB_BYTES = 1000
 PUTS_AT_ONCE = 250
+TOGETHER = 25
 
 
 class Sizes(NamedTuple):
     connections: int
-    puts: int  # of each connection in a round
+    few: int  # connections
+    puts: int  # of all connections in a round
     rounds: int
     blobs: int  # in the large mailbox
     mailboxes: int
@@ -48,9 +55,9 @@ class Sizes(NamedTuple):
 
 
 SIZES = {
-    "small": Sizes(connections=4, puts=3, rounds=1, blobs=2_000, mailboxes=2_000, asked=3),
-    "quick": Sizes(connections=16, puts=100, rounds=5, blobs=100_000, mailboxes=10_000, asked=50),
-    "full": Sizes(connections=16, puts=300, rounds=9, blobs=1_000_000, mailboxes=100_000, asked=200),
+    "small": Sizes(connections=4, few=2, puts=12, rounds=1, blobs=2_000, mailboxes=2_000, asked=3),
+    "quick": Sizes(connections=128, few=16, puts=1600, rounds=5, blobs=100_000, mailboxes=10_000, asked=50),
+    "full": Sizes(connections=128, few=16, puts=4800, rounds=9, blobs=1_000_000, mailboxes=100_000, asked=200),
 }
 SMALLER = 1000  # times
 
@@ -60,7 +67,12 @@ def run(workshop: Workshop) -> list[Row]:
     with workshop.scratch() as folder, ExitStack() as stack:
         relay = stack.enter_context(devices.relay_process(folder / "relay"))
         bare = stack.enter_context(bare_process())
-        rows = _under_load(relay, bare, sizes)
+        rows = [
+            *_under_load(relay, bare, sizes, Load(sizes.connections)),
+            *_under_load(relay, bare, sizes, Load(sizes.connections, agreed=False))[:1],
+            *_under_load(relay, bare, sizes, Load(sizes.few))[:1],
+            *_under_load(relay, bare, sizes, Load(sizes.few, together=TOGETHER))[:1],
+        ]
     with workshop.scratch() as folder:
         rows.append(_listing(folder, sizes))
     with workshop.scratch() as folder:
@@ -72,6 +84,19 @@ def run(workshop: Workshop) -> list[Row]:
 
 
 class Load(NamedTuple):
+    """Who puts: over how many connections, whether they have agreed with the relay, how many blobs in a request."""
+
+    connections: int
+    agreed: bool = True
+    together: int = 1
+
+    def __str__(self) -> str:
+        signed = "" if self.agreed else ", each signed"
+        many = "" if self.together == 1 else f", {self.together} in a request"
+        return f"puts of 1 KB over {self.connections} connections{signed}{many}"
+
+
+class Took(NamedTuple):
     """What came of a round: the seconds of each request, of the round, and of the server's processor."""
 
     each: list[float]
@@ -79,23 +104,26 @@ class Load(NamedTuple):
     cpu: float
 
 
-def _under_load(relay: devices.Relay, bare: devices.Relay, sizes: Sizes) -> list[Row]:
-    clients = [Client(new_key()) for _ in range(sizes.connections)]
-    sides: dict[str, list[Load]] = {"relay": [], "bare": []}
+def _under_load(relay: devices.Relay, bare: devices.Relay, sizes: Sizes, load: Load) -> list[Row]:
+    clients = [Client(new_key(), load.together) for _ in range(load.connections)]
+    for client in clients if load.agreed else ():
+        client.agree(relay)
+    sides: dict[str, list[Took]] = {"relay": [], "bare": []}
+    each = sizes.puts // load.connections // load.together or 1
     for number in range(-1, sizes.rounds):  # the first warms up
         for name, server in (("relay", relay), ("bare", bare)):
-            load = _loaded(server, clients, sizes.puts)
+            took = _loaded(server, clients, each)
             if number >= 0 or sizes.rounds == 1:
-                sides[name].append(load)
-    count = sizes.connections * sizes.puts
-    rates = {name: [count / load.wall for load in loads] for name, loads in sides.items()}
-    slow = {name: [1000 * quantile(load.each, 0.99) for load in loads] for name, loads in sides.items()}
-    cpu = _ratio([load.cpu for load in sides["bare"]], [load.cpu for load in sides["relay"]])
-    what = f"puts of 1 KB over {sizes.connections} connections"
+                sides[name].append(took)
+    count = load.connections * each * load.together
+    rates = {name: [count / took.wall for took in taken] for name, taken in sides.items()}
+    slow = {name: [1000 * quantile(took.each, 0.99) for took in taken] for name, taken in sides.items()}
+    cpu = _ratio([took.cpu for took in sides["bare"]], [took.cpu for took in sides["relay"]])
+    reach = ratio_at_least(0.5) if load == Load(sizes.connections) else None
     return [
-        Row(what, statistics.median(rates["relay"]), "1/s", statistics.median(rates["bare"]),
-            _ratio(rates["relay"], rates["bare"]), cpu, ratio_at_least(0.5)),
-        Row(f"{what}, 99 of 100 within", statistics.median(slow["relay"]), "ms", statistics.median(slow["bare"]),
+        Row(str(load), statistics.median(rates["relay"]), "1/s", statistics.median(rates["bare"]),
+            _ratio(rates["relay"], rates["bare"]), cpu, reach),
+        Row(f"{load}, 99 of 100 within", statistics.median(slow["relay"]), "ms", statistics.median(slow["bare"]),
             _ratio(slow["relay"], slow["bare"])),
     ]  # fmt: skip
 
@@ -104,7 +132,7 @@ def _ratio(ours: list[float], theirs: list[float]) -> float:
     return statistics.median(a / max(b, 1e-9) for a, b in zip(ours, theirs, strict=True))
 
 
-def _loaded(server: devices.Relay, clients: list[Client], puts: int) -> Load:
+def _loaded(server: devices.Relay, clients: list[Client], puts: int) -> Took:
     requests = [client.requests(puts) for client in clients]
     host, _, port = server.address.partition("://")[2].rpartition(":")
 
@@ -114,7 +142,7 @@ def _loaded(server: devices.Relay, clients: list[Client], puts: int) -> Load:
     before, begun = _processor_seconds(server.process_id), time.perf_counter()
     each = asyncio.run(all_of_them())
     wall = time.perf_counter() - begun
-    return Load([one for some in each for one in some], wall, _processor_seconds(server.process_id) - before)
+    return Took([one for some in each for one in some], wall, _processor_seconds(server.process_id) - before)
 
 
 async def _ask_all(host: str, port: int, requests: list[bytes]) -> list[float]:
@@ -135,18 +163,28 @@ async def _ask_all(host: str, port: int, requests: list[bytes]) -> list[float]:
 class Client:
     """One who puts into a mailbox of its own."""
 
-    def __init__(self, key: EpochKey) -> None:
+    def __init__(self, key: EpochKey, together: int = 1) -> None:
         self._key = key
+        self._together = together
         self._counter = 0
+        self._shared: Shared | None = None
+
+    def agree(self, relay: devices.Relay) -> None:
+        """From now on requests are not signed any more."""
+        said = agree_bytes(self._key.write_key, self._key.write_seed)
+        answer = library().post(f"{relay.address}/v1/agree", content=said, headers={"content-type": CONTENT_TYPE})
+        self._shared = shared_by_mailbox(self._key.write_seed, read_agreed(answer.content))
 
     def requests(self, count: int) -> list[bytes]:
         """The next puts, signed."""
         return [self._request() for _ in range(count)]
 
     def _request(self) -> bytes:
-        self._counter += 1
-        put = Put(ONE, self._counter, os.urandom(BLOB_BYTES))
-        body = exchange_bytes(Exchange(self._key.write_key, [put], {ONE: self._counter - 1}, 0), self._key.write_seed)
+        before = self._counter
+        self._counter += self._together
+        puts = [Put(ONE, counter, os.urandom(BLOB_BYTES)) for counter in range(before + 1, self._counter + 1)]
+        asked = Exchange(self._key.write_key, puts, {ONE: before}, 0)
+        body = exchange_bytes(asked, self._key.write_seed, self._shared)
         return f"POST /v1/exchange HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
 
 

@@ -16,10 +16,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from tests.mailbox.jumping import Jumps, command
 from tests.mailbox.postgres import cluster
 from tests.mailbox.serving import RelayProcess
 
 DISK_MIB = 96
+DAY = 24 * 3600
+SLEPT_SECONDS_MAX = 3 * DAY
 STARTS_MAX = 6
 LIMITS = {
     "FREE_BYTES_MIN": "1",  # the disk itself is to be found full
@@ -35,7 +38,12 @@ class Suffering:
         self.place, self.folder, self.random = place, folder, random
         self._log = (folder / "relays.log").open("ab")
         environment = os.environ | {f"SYNCMEM_RELAY_LIMITS__{name}": value for name, value in LIMITS.items()}
-        self.relays = [RelayProcess(place, stderr=self._log, env=environment) for _ in range(count)]
+        self._clocks = [folder / f"clocks-{number}" for number in range(count)]
+        self.relays = []
+        for file in self._clocks:
+            Jumps(0, 0).write(file)
+            started = command(file, "--data" if isinstance(place, Path) else "--store", str(place))
+            self.relays.append(RelayProcess(place, stderr=self._log, env=environment, command=started))
         self._backup: Path | None = None
 
     def address(self) -> str:
@@ -43,7 +51,14 @@ class Suffering:
         return self.random.choice(self.relays).address
 
     def blows(self) -> dict[str, Blow]:
-        return {"kill -9": self.kill, "stop and start": self.stop, "backup": self.back_up, "old backup": self.put_back}
+        return {
+            "kill -9": self.kill,
+            "stop and start": self.stop,
+            "backup": self.back_up,
+            "old backup": self.put_back,
+            "clock of a relay jumps": self.jump,
+            "a relay has slept": self.sleep,
+        }
 
     def calm(self) -> None:
         for relay in self.relays:
@@ -71,6 +86,18 @@ class Suffering:
         code, _ = relay.close()
         assert code == 0, "a relay that is stopped ends well"
         self.calm()
+
+    def jump(self) -> None:
+        """The wall clock of one relay is wrong from now on: by minutes, or by as much as half a century."""
+        file = self.random.choice(self._clocks)
+        wrong = self.random.choice([-50 * 365 * DAY, -DAY, -300, 0, 300, 2 * DAY, 50 * 365 * DAY])
+        Jumps.read(file)._replace(wall=wrong).write(file)
+
+    def sleep(self) -> None:
+        """One relay's machine was suspended: the clock that never goes back is further on."""
+        file = self.random.choice(self._clocks)
+        found = Jumps.read(file)
+        found._replace(slept=found.slept + self.random.randint(1, SLEPT_SECONDS_MAX)).write(file)
 
     def back_up(self) -> None:
         path = self.folder / f"backup-{self.random.randbytes(4).hex()}"

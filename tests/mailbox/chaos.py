@@ -4,8 +4,9 @@
 
 Real relay processes (one on SQLite, two on PostgreSQL); writers that put blobs all the time and note what was
 acknowledged; devices that remember, erase and sync while relays are killed, stopped, find the disk full, are put back
-from old backups, and clocks jump. After each sync: who says "in sync" has everything in the mailbox. At the end: what
-was acknowledged is what is stored, blob by blob; the devices agree, and one that joins then gets everything.
+from old backups, and clocks jump: the devices' and the relays'. After each sync: who says "in sync" has everything in
+the mailbox. At the end: what was acknowledged is what is stored, blob by blob; the devices agree, and one that joins
+then gets everything.
 """
 
 from __future__ import annotations
@@ -175,7 +176,7 @@ class Run:
             jump = self.random.randint(-40, 40) * DAY // 2
             clock = self.group.clocks[name]
             clock.time = max(DAY, clock.time + jump)
-            self.counts["clock jumps"] += 1
+            self.counts["clock of a device jumps"] += 1
         elif what < 0.15:
             memory.erase(entity)
             self.counts["erasures"] += 1

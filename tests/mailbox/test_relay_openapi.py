@@ -24,7 +24,7 @@ from syncmem.relay.limits import Limits
 from syncmem.relay.opening import open_store
 from syncmem.relay.pushing import Listeners
 from syncmem.wire.mailbox import Drop, Exchange, Put, Watch
-from syncmem.wire.messages import CONTENT_TYPE, drop_bytes, exchange_bytes, get_bytes, watch_bytes
+from syncmem.wire.messages import CONTENT_TYPE, agree_bytes, drop_bytes, exchange_bytes, get_bytes, watch_bytes
 from tests.mailbox.serving import RelayThread, new_key, running
 
 TEXT = Path(__file__).parents[2] / "protocol" / "openapi.yaml"
@@ -54,6 +54,7 @@ right = {
     "/v1/exchange": lambda: exchange_bytes(Exchange(KEY.write_key, [Put(b"stream 1", 1, b"x")], {}, 0), KEY.write_seed),
     "/v1/get": lambda: get_bytes(KEY.write_key, [], KEY.write_seed),
     "/v1/drop": lambda: drop_bytes(Drop(KEY.write_key, [], "erase", []), KEY.write_seed),
+    "/v1/agree": lambda: agree_bytes(KEY.write_key, KEY.write_seed),
     "/v1/watch": lambda: watch_bytes(Watch(KEY.write_key, None), KEY.write_seed),
 }
 

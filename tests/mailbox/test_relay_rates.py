@@ -9,10 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncmem import Environment, ManualClock
+from syncmem import Environment, ManualClock, Memory
+from syncmem.cli.app import cli
+from syncmem.environment import SystemClock
 from syncmem.errors import MailboxRefused, OverQuota
 from syncmem.relay.limits import MIB, Limits
 from syncmem.relay.rates import FORGET_ABOVE, Rate
@@ -53,6 +56,48 @@ def test_nobody_gets_more_than_its_rate_and_what_it_saved(asked: list[tuple[floa
         assert given_out <= 2.0 * (time + 30) + largest + 1e-6
     time += rate.wait("who")
     assert rate.wait("who") == 0
+
+
+class WrongClock(SystemClock):
+    """A wall clock that somebody sets, and one that only goes on."""
+
+    def __init__(self) -> None:
+        self.wrong = 0  # microseconds
+        self.slept = 0.0  # seconds
+
+    def now(self) -> int:
+        return super().now() + self.wrong
+
+    def elapsed(self) -> float:
+        return super().elapsed() + self.slept
+
+
+def test_a_clock_that_jumps_gives_nobody_more_and_shuts_nobody_out(tmp_path: Path) -> None:
+    clock, key = WrongClock(), new_key()
+    limits = Limits(mailbox_requests_second=1)
+    century = 100 * 365 * 24 * 3600
+
+    def let_in(box: Http, first: int) -> int:
+        """How many puts in a row, while the clock is set to something else before each."""
+        for counter in range(first, first + 100):
+            clock.wrong = (-1) ** counter * century * 1_000_000 // 2
+            try:
+                ask(box, key, Put(ONE, counter, b"blob"))
+            except OverQuota as error:
+                assert error.retry_after is not None
+                assert 0 < error.retry_after < 60
+                return counter - first
+        return 100
+
+    with (
+        running(tmp_path, limits, environment=Environment(clock=clock)) as relay,
+        contextlib.closing(Http(relay.address, environment=Environment(clock=ManualClock()))) as box,
+    ):
+        assert 25 <= let_in(box, 1) < 100, "30 are saved up, and some seconds may pass meanwhile"
+        clock.slept += 20
+        assert 15 <= let_in(box, 200) < 100
+        clock.slept += century
+        assert 25 <= let_in(box, 300) < 100, "who was away for a century has saved up no more than who was for a day"
 
 
 def test_who_rests_is_forgotten() -> None:
@@ -181,3 +226,19 @@ def test_a_relay_with_tokens_opens_mailboxes_only_for_who_has_one(tmp_path: Path
         assert ask_at(relay.address, key, Put(ONE, 2, b"y")).results[0].outcome == Outcome.STORED  # it is there now
     with running(tmp_path, tokens=["another-token-altogether"]) as relay:
         assert ask_at(relay.address, key, Put(ONE, 3, b"z")).ends == {ONE: 3}
+
+
+def test_nothing_that_people_show_each_other_holds_the_token_of_an_address(tmp_path: Path) -> None:
+    with running(tmp_path / "relay", tokens=["correct-horse-battery"]) as relay:
+        address = relay.address.replace("//", "//correct-horse-battery@")
+        with Memory(tmp_path / "laptop.db") as laptop:
+            laptop.create_vault("laptop")
+            laptop.invite(address)
+            assert laptop.sync().complete
+        relay.close()
+        command = ["--db", str(tmp_path / "laptop.db")]
+        for words in (["status"], ["sync"]):
+            told = CliRunner().invoke(cli, [*command, *words])
+            assert str(relay.port) in told.output
+            assert "correct-horse" not in told.output
+        relay.start()

@@ -149,7 +149,7 @@ def test_what_was_written_anew_and_is_read_after_what_follows_it_is_not_sent_bac
 
 def test_a_mailbox_put_back_from_a_backup_is_cleaned_again(group: Group) -> None:
     if not group.servers:
-        pytest.skip("a folder is put back by copying files; the mailbox in memory stands for it")
+        pytest.skip("test_folder_put_back.py puts folders back")
     laptop = group.found()
     phone = group.pair("phone")
     phone.remember(CANARY, "city", "Lisbon")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from protocol.vectors.generate import (
+    agreeing,
     blob,
     bounds,
     bundle,
@@ -29,7 +30,8 @@ from protocol.vectors.generate.vector import Vector
 
 AREAS = (
     *(encoding, clock, salt, event, episode, chain, frame, bundle),
-    *(fold, evidence, erasure, digest, keys, statement, bounds, roster, vouching, scopes, envelope, blob, mailbox),
+    *(fold, evidence, erasure, digest, keys, statement, bounds, roster, vouching, scopes),
+    *(envelope, blob, mailbox, agreeing),
 )
 
 
