@@ -37,7 +37,9 @@ class Forgetting(Opened):
 
         All statements about ``entity`` go, those that mention it, the links that name it, the episodes that it spoke or
         that mention it, and their content: from the logs, from what was believed at any time, from the file, from the
-        mailboxes.  What is said about it afterwards, by a device that has heard of the erasure, is kept.
+        mailboxes.  An item of a store goes if its path holds the entity: ``erase("ana")`` means the item
+        ``'["users","ana","prefs"]'`` of LangGraph's store, too, and that path as ``entity`` means it alone.
+        What is said about it afterwards, by a device that has heard of the erasure, is kept.
         Copies outside of the file (backups, bundles, what a restore put aside) are yours to delete.
 
         Args:
@@ -101,7 +103,8 @@ class Forgetting(Opened):
 
     def _is_about_any(self, scope: str, entities: list[str]) -> bool:
         """Whether there is anything to erase: the scope that never leaves the device is told of nothing else."""
-        return any(self._replica.erasing.about(scope, entity) for entity in entities)
+        erasing = self._replica.erasing
+        return any(erasing.about(scope, each) for each in erasing.meant(scope, entities))
 
 
 def _check_nameless(reason: str | None, entities: list[str]) -> None:

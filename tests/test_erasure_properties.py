@@ -20,12 +20,12 @@ from syncmem.environment import seeded_randomness
 from syncmem.model.event import STATEMENTS, Erase, Erased, Event, Frontier, Kind, Statement, readable
 from syncmem.model.instant import from_datetime
 from syncmem.model.link import Link
-from syncmem.model.subjects import subject_name
+from syncmem.model.subjects import names_of, subject_name
 from tests.strategies import rectangles
 from tests.test_replicas_machine import NOON, assert_as_the_reference
 
 DAY = timedelta(days=1)
-ENTITIES = ("ana", "bob", "eva")
+ENTITIES = ("ana", "bob", "eva", '["users","ana","prefs"]')
 Place = tuple[bytes, int]  # log id, place
 
 
@@ -170,7 +170,8 @@ def names(order: Erase, payload: Any) -> bool:
         entities = [payload.entity, *(payload.extra or {}).get("mentions", ())]
     else:
         return False
-    return any(subject_name(order.salt or b"k" * 32, entity) in order.names for entity in entities)
+    meant = {name for entity in entities for name in names_of(entity)}
+    return any(subject_name(order.salt or b"k" * 32, name) in order.names for name in meant)
 
 
 def saw(place: Place, erasure: Place, said: dict[Place, Any]) -> bool:

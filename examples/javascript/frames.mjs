@@ -7,6 +7,7 @@ import {
 import {
   CHUNK_MAX, DENY, DIFFERENT, EPISODE, ERASE, FRONTIER, HEAD_0, SAME, episodeOf, hashed, logId, nextHead, readPayload, saltOf,
 } from "./events.mjs";
+import { nfc } from "./values.mjs";
 
 const BODY_MAX = 192 * 1024;
 const FIELD_DEPTH = 21; // a field of 15 levels, in an entry of a column of a group of the groups of the body
@@ -226,7 +227,7 @@ export class Replica {
         if (log.scope !== scope || sawErased(log, place, erasing)) continue;
         const about = link ? [fields.one, fields.other]
           : kind === EPISODE ? episodeOf(scope, payload, fields).entities : statedAbout(fields);
-        if (about.some((entity) => isText(entity) && names.has(hex(nameOf(key, entity)))))
+        if (about.some((entity) => isText(entity) && namesOf(entity).some((name) => names.has(hex(nameOf(key, name))))))
           Object.assign(entry, { kind: undefined, clock: undefined, payload: undefined, fields: null });
       }
     }
@@ -235,6 +236,17 @@ export class Replica {
 function statedAbout(fields) {
   const mentions = fields?.extra?.get("mentions");
   return [fields?.entity, ...(isArray(mentions) ? mentions : [])];
+}
+
+/** By which names an erasure means an entity: its own and, of a path, each label. */
+const LABEL = String.raw`"(?:[^"\\\x00-\x1f]|\\.)*"`, PATH = new RegExp(`^\\[${LABEL}(?:,${LABEL})+\\]$`, "u");
+function namesOf(entity) {
+  if (!PATH.test(entity)) return [entity];
+  let labels = [];
+  try {
+    labels = JSON.parse(entity);
+  } catch {} // an escape that there is not: no path
+  return [entity, ...labels.filter((label) => !/\p{Surrogate}/u.test(label)).map(nfc)];
 }
 export const nameOf = (key, entity) => hmac(key, "syncmem/v1/subject\0", Buffer.from(entity)).subarray(0, 16);
 

@@ -11,7 +11,7 @@ const ranges = edges.flatMap((first, i) => (i % 2 ? [] : [`${hex(first)}-${hex(e
 const YOUNGER = new RegExp(`([^${ranges.join("")}]+)`, "u");
 const byPieces = (text, change) => text.split(YOUNGER).map((piece, i) => (i % 2 ? piece : change(piece))).join("");
 
-const nfc = (text) => byPieces(text, (piece) => piece.normalize("NFC"));
+export const nfc = (text) => byPieces(text, (piece) => piece.normalize("NFC"));
 function exact(value) {
   if (isText(value)) return nfc(value);
   if (isArray(value)) return value.map(exact);

@@ -13,6 +13,7 @@ import argparse
 import hmac
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import msgpack
 from folder import Folder, Taken, write_whole
@@ -34,6 +36,9 @@ FRAME, STATEMENT = 1, 2
 USER_TRUST = 90
 AHEAD_MAX = 300_000_000  # microseconds: clocks further ahead than this are not followed
 JOIN_SECONDS = 60
+TEXT = r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"'
+PATH = re.compile(rf"\[{TEXT}(?:,{TEXT})+\]")
+HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass
@@ -157,7 +162,8 @@ class Phone:
         names, salt = erasure.fields[:2]
         mentions = (event.fields[14] or {}).get("mentions") or []
         keys = [subject for _, subject in self.keys] if salt is None else [salt]
-        about = [subject_name(key, each) for key in keys for each in (event.fields[0], *mentions)]
+        entities = {name for entity in (event.fields[0], *mentions) for name in names_of(entity)}
+        about = [subject_name(key, each) for key in keys for each in entities]
         earlier = self.logs[event.log][: event.place - 1]
         return not set(about).isdisjoint(names) and not any(saw(each, erasure) for each in earlier)
 
@@ -222,6 +228,12 @@ class Phone:
 def claim(entity: str, predicate: str, value: Any) -> list[Any]:
     """The fields of a state that the user said just now."""
     return [entity, predicate, value, 0, None, None, None, None, 0, USER_TRUST, "user", None, None, None, None]
+
+
+def names_of(entity: str) -> list[str]:
+    """By which names an erasure means an entity: its own and, of a path (JSON of two texts or more), each text."""
+    path = json.loads(entity) if PATH.fullmatch(entity) else []
+    return [entity, *(normalize("NFC", each) for each in path if not HALF.search(each))]
 
 
 def subject_name(key: bytes, entity: str) -> bytes:

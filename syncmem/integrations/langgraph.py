@@ -4,7 +4,8 @@ Rules: a put supersedes, a delete ends, and what an item was at any time stays a
 (:meth:`SyncmemStore.entity` names it there).  The operations of a batch all see what was before it; of several puts
 of one item the last counts.  A search has the newest first, or the most alike.
 ``created_at`` is since when there is an item without a gap, ``updated_at`` since when it is as it is: to put an equal
-value again confirms it, and changes neither.
+value again confirms it, and changes neither.  Who is erased is by each item whose namespace or key names them
+(``memory.erase("ana")``), on every device; ``memory.erase(store.entity(namespace, key))`` erases one item.
 """
 
 from __future__ import annotations

@@ -10,7 +10,8 @@ that acts on events is ever erased, only statements, links and episodes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from itertools import groupby
 
 from syncmem.model.episode import Episode
@@ -18,7 +19,7 @@ from syncmem.model.event import Event, Kind, Statement, readable
 from syncmem.model.evidence import passage_of
 from syncmem.model.imported import mark_of
 from syncmem.model.link import Link
-from syncmem.model.subjects import mentioned, subject_name
+from syncmem.model.subjects import mentioned, names_of, subject_name
 from syncmem.replica.aliases import Aliases, Name
 from syncmem.replica.arriving import Arrival, batch_of
 from syncmem.replica.catalog import VAULT, Catalog, Slot
@@ -110,16 +111,26 @@ class Erasing:
                         yield position
 
     def _entities(self, scope: str, due: Sequence[int]) -> list[str]:
-        """The entities known here that the erasures name: all are tried, unless the writer was this device."""
+        """The entities known here that the erasures mean: all are tried, unless the writer was this device."""
         hints, names = self.hints.get(scope, []), self._erasures.names(scope, due)
         if hints and all(wanted == {subject_name(key, hint) for hint in hints} for key, wanted in names):
-            return hints
+            return self.meant(scope, hints)
+        named = cache(lambda name: any(subject_name(key, name) in wanted for key, wanted in names))
+        known = self._known(scope) | set(self._readlog.names())
+        return [entity for entity in sorted(known) if any(map(named, names_of(entity)))]
+
+    def meant(self, scope: str, names: Iterable[str]) -> list[str]:
+        """The entities that some names mean: these themselves, and the paths known here that lead through them."""
+        wanted = set(names)
+        return sorted(wanted.union(e for e in self._known(scope) if not wanted.isdisjoint(names_of(e))))
+
+    def _known(self, scope: str) -> set[str]:
+        """The entities of which anything here speaks, questions apart."""
         sql = "SELECT DISTINCT entity FROM slots WHERE scope = ?1 UNION SELECT DISTINCT entity FROM mentions"
         sql += " UNION SELECT DISTINCT value FROM candidates, json_each(subjects) WHERE scope = ?1"
         for side in ("one", "other"):  # a name that stands under another one has no slot
             sql += f" UNION SELECT {side} FROM entity_links WHERE scope IN (?1, ?2)"
-        known = {row[0] for row in self._db.execute(sql, (scope, VAULT)).fetchall()} | set(self._readlog.names())
-        return [entity for entity in sorted(known) if any(subject_name(key, entity) in wanted for key, wanted in names)]
+        return {row[0] for row in self._db.execute(sql, (scope, VAULT)).fetchall()}
 
     def about(self, scope: str, entity: str) -> list[int]:
         """The positions of the folded events of a scope that are about an entity."""

@@ -13,7 +13,7 @@ from typing import Final
 
 from syncmem.model.event import ERASABLE, HEAD_BYTES, Erase, Erased, Event, Frontier, Kind, readable
 from syncmem.model.record import LOG_SHIFT
-from syncmem.model.subjects import subject_name, subjects
+from syncmem.model.subjects import names_of, subject_name, subjects
 from syncmem.replica.chain import Log
 from syncmem.replica.connection import Database
 from syncmem.replica.cuts import Cuts
@@ -71,11 +71,12 @@ class Erasures:
         return self._salts[scope]
 
     def of_entity(self, scope: str, entity: str) -> list[int]:
-        """The positions of the erasures that name an entity, whether or not they act."""
+        """The positions of the erasures that mean an entity, whether or not they act."""
         found = self._found.get((scope, entity))
         if found is None:
             keys = [key for salt in self.salts(scope) if (key := self.key(scope, salt)) is not None]
-            found = sorted({position for key in keys for position in self._named(scope, subject_name(key, entity))})
+            names = {subject_name(key, name) for key in keys for name in names_of(entity)} if keys else ()
+            found = sorted({position for name in names for position in self._named(scope, name)})
             if len(self._found) >= _ENTITIES_CACHED_MAX:
                 self._found.clear()
             self._found[scope, entity] = found

@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from syncmem.model.instant import BEGINNING, FOREVER
 from syncmem.model.plain import TIE_WINDOW
+from syncmem.model.subjects import path_of
 from syncmem.model.text import normalized
 from syncmem.replica.connection import Database
 from syncmem.replica.rectangles import Change
@@ -201,13 +202,8 @@ def namespace_of(space: str) -> tuple[str, ...]:
 
 def space_in(entity: str) -> str | None:
     """The namespace in which the path is that an entity is, if it is one, as :func:`space_of` writes it."""
-    if not entity.startswith('["'):
-        return None
-    try:
-        path = json.loads(entity)
-    except ValueError:
-        return None
-    if len(path) < 2 or not all(type(label) is str for label in path):
+    path = path_of(entity)
+    if path is None:
         return None
     space = space_of(path[:-1])
     return space if f"{space}{_word(path[-1])}]" == entity else None

@@ -339,6 +339,36 @@ def test_erasing_an_item_leaves_no_trace_of_it(tmp_path: Path) -> None:
     assert rows == (1,)
 
 
+def test_erasing_a_person_erases_what_was_put_under_their_name_on_every_device(tmp_path: Path) -> None:
+    with SyncmemStore.open(tmp_path / "a.db") as here, SyncmemStore.open(tmp_path / "b.db") as there:
+        here.put(("users", "zebulon", "prefs"), "theme", {"text": "xylophone"})
+        there.put(("users",), "zebulon", {"text": "xylophone, too"})  # never seen where they are erased
+        here.put(ANA, "zebulon's friend", {"text": "stays"})
+        there.memory.merge(here.memory)
+        report = here.memory.erase("zebulon")
+        assert (report.entities, report.events) == (("zebulon",), {"vault": 1})
+        assert [item.value for item in here.search(())] == [{"text": "stays"}]
+        there.put(("users", "zebulon", "prefs"), "late", {"text": "xylophone, written before it heard"})
+        for one, other in ((here, there), (there, here), (here, there)):
+            one.memory.merge(other.memory)
+            assert [item.value for item in one.search(())] == [{"text": "stays"}]
+        assert here.memory.event_digest() == there.memory.event_digest()
+        assert here.memory.recall("xylophone", log=False).hits == ()
+        there.put(("users", "zebulon", "prefs"), "new", {"text": "since"})  # it knows: this is somebody anew
+        here.memory.merge(there.memory)
+        assert [item.value["text"] for item in here.search(("users", "zebulon"))] == ["since"]
+    for file in tmp_path.iterdir():
+        assert b"xylophone" not in file.read_bytes()
+
+
+def test_erasing_an_item_leaves_others_of_its_namespace(store: SyncmemStore, memory: Memory) -> None:
+    store.put(ANA, "1", {"n": 1})
+    store.put(ANA, "2", {"n": 2})
+    store.put((*ANA, "2"), "1", {"n": 3})
+    memory.erase(store.entity(ANA, "1"))
+    assert [item.value["n"] for item in store.search(())] == [3, 2]
+
+
 def test_what_is_too_large_or_no_json_is_refused_whole(store: SyncmemStore) -> None:
     store.put(ANA, "1", {"n": 1})
     for value, message in [

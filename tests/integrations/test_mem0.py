@@ -171,6 +171,26 @@ def test_erasing_the_user_or_the_agent_erases_the_memory(native: syncmem.Memory)
     assert m.get(other)["memory"] == "Likes rain"
 
 
+def test_erasing_a_user_reaches_their_memories_on_every_device(tmp_path: Path) -> None:
+    with Memory(tmp_path / "a.db", embedder=None) as here, Memory(tmp_path / "b.db", embedder=None) as there:
+        here.add("Likes the xylophone", user_id="zebulon", infer=False)
+        there.add("Met zebulon", user_id="bob", agent_id="zebulon", infer=False)
+        there.add([{"role": "user", "content": "I live in Xylopolis."}], user_id="zebulon")
+        there.memory.merge(here.memory)
+        here.memory.erase("zebulon")
+        there.add("Plays the xylophone", user_id="zebulon", infer=False)  # it has not heard of it
+        for one, other in ((here, there), (there, here)):
+            one.memory.merge(other.memory)
+            for owner in ("zebulon", "bob"):
+                assert one.get_all(filters={"user_id": owner}) == {"results": []}
+        there.add("Is somebody else", user_id="zebulon", infer=False)
+        here.memory.merge(there.memory)
+        assert texts(here.get_all(filters={"user_id": "zebulon"})) == ["Is somebody else"]
+    for file in tmp_path.iterdir():
+        found = file.read_bytes().lower()
+        assert b"xylop" not in found
+
+
 def test_reset_ends_raw_memories_alone(native: syncmem.Memory) -> None:
     native.remember("alice", "home_city", "Lisbon")
     m = Memory.from_config({"path": ":memory:", "embedder": None, "llm": {"provider": "openai"}})

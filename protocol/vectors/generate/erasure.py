@@ -60,7 +60,7 @@ def row(start: float, end: float | None, value: str, slot: Any = None) -> Row:
 
 
 def vectors() -> Iterator[Vector]:
-    for made in (erased, episodes, admitted, linked, named, acting, frames):
+    for made in (erased, paths, episodes, admitted, linked, named, acting, frames):
         yield from made()
 
 
@@ -90,6 +90,43 @@ def erased() -> Iterator[Vector]:
     erase(b, 9)
     yield from tell("every-statement", "Claims, affirmations, ends and denials go alike.", [definitions, a, b],
                     {1: [1, 2, 3, 4]})  # fmt: skip
+
+
+PATHS = (f'["users","{ANA}","prefs"]', f'["{ANA}","x"]', r'["users","person:\u0061na"]', rf'["a\"b","{ANA}"]')
+HALF = rf'["\ud800","{ANA}"]'
+NO_PATHS = (
+    f'["{ANA}"]', f'["users", "{ANA}"]', f'["users","{ANA}"', f'["users","{ANA.title()}"]', f'["users","{ANA}",1]',
+    rf'["\x","{ANA}"]', f'{{"a":"{ANA}"}}',
+)  # fmt: skip
+
+
+def at(entity: str) -> tuple[str, str, str]:
+    return "vault", entity, "home_city"
+
+
+def paths() -> Iterator[Vector]:
+    definitions, a, b = three()
+    for place, entity in enumerate(PATHS, 1):
+        a.write(1, day(place), said("Lisbon", entity=entity))
+    a.write(1, day(9), said("Faro", entity=BO, extra={"mentions": [PATHS[0]]}))
+    erase(b, 10)
+    says = "An entity that is a path is named by each of its texts, where it is mentioned, too, however it is escaped."
+    yield from tell("path", says, [definitions, a, b], {1: [*range(1, len(PATHS) + 2)]})
+    definitions, a, b = three()
+    for place, entity in enumerate(NO_PATHS, 1):
+        a.write(1, day(place), said("Lisbon", entity=entity))
+    erase(b, 10)
+    rows = [row(place, None, "Lisbon", at(entity)) for place, entity in enumerate(NO_PATHS, 1)]
+    yield from tell("no-path", "What only looks like a path stays.", [definitions, a, b], {}, *rows)
+    definitions, a, b = three()
+    for entity in (HALF, '["e\u0301va","x"]', r'["e\u0301va","y"]'):
+        a.write(1, day(1), said("Lisbon", entity=entity))
+    a.write(1, day(1), said("Porto", entity=PATHS[1]))
+    a.write(1, day(1), said("Faro", entity=f'["{ANA}","{BO}"]'))
+    erase(b, 3, "\u00e9va", "\ufffd", PATHS[1])
+    says = "Its texts are compared in NFC, half of a surrogate pair is no name, and the path itself names it alone."
+    kept = [row(1, None, "Lisbon", at(HALF)), row(1, None, "Faro", at(f'["{ANA}","{BO}"]'))]
+    yield from tell("path-in-nfc", says, [definitions, a, b], {1: [2, 3, 4]}, *kept)
 
 
 def episodes() -> Iterator[Vector]:
