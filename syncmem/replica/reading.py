@@ -8,7 +8,7 @@ clock value, or what another device believed, is the same fold over the events t
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import cache, partial
 from typing import Final
 
@@ -187,20 +187,24 @@ class Reading:
             result += [(lane, row) for row in rows]
         return as_timeline(result, definition.equality)
 
-    def records(self, slot: Slot, visible: Visible) -> list[Record]:
-        """The visible claims and ends of a slot, with their status among the visible events."""
+    def said(self, slot: Slot, visible: Visible) -> list[Record]:
+        """The visible claims and ends of a slot in order of start, as they are stored: with their present status."""
+        held = self._replica.fold.timelines.held(*self._asked(slot, visible), self.definition(slot, visible).equality)
+        return [record for record in held if visible.record(record)]
+
+    def records(self, slot: Slot, visible: Visible, said: Sequence[Record] | None = None) -> list[Record]:
+        """The visible claims and ends of a slot (or some of them), with their status among the visible events."""
         fold = self._replica.fold
+        chosen = self.said(slot, visible) if said is None else said
         liveness = Liveness(fold.references, visible)
         denials = cache(partial(self._live_denials, visible, liveness))
-        equality, settled, ours = denials(slot)
+        _, settled, ours = denials(slot)
         fold.references.decide_denials_by(partial(self._denied_among, denials))
         try:
             with liveness.grounds.remembering():
-                return [
-                    _judged(settled(record), liveness.status(record.position), ours)
-                    for record in fold.timelines.held(*self._asked(slot, visible), equality)
-                    if visible.record(record)
-                ]
+                in_logs = sorted(chosen)  # by position: what lies together is read once
+                judged = [_judged(settled(record), liveness.status(record.position), ours) for record in in_logs]
+                return sorted(judged, key=lambda record: (record.start, record.position))
         finally:
             fold.references.decide_denials_by(fold.is_denied)
 

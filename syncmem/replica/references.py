@@ -140,6 +140,12 @@ class References:
         sql = "SELECT DISTINCT target FROM links WHERE target >= ? AND target < ?"
         return {row[0] for row in self._db.execute(sql, (first, first + count))}
 
+    @property
+    def any(self) -> bool:
+        """Whether any event refers to another or withdraws a batch."""
+        sql = "SELECT EXISTS (SELECT 1 FROM links) OR EXISTS (SELECT 1 FROM withdrawals)"
+        return bool(self._db.execute(sql).fetchone()[0])
+
     def withdrawals(self, batch: tuple[str, str]) -> Sequence[int]:
         sql = "SELECT position FROM withdrawals WHERE batch = (SELECT id FROM batches WHERE scope = ? AND name = ?)"
         return [row[0] for row in self._db.execute(sql, batch)]
