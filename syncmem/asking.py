@@ -160,11 +160,10 @@ class Asking(Opened):
         within = self._stretch(valid_from, valid_to, zone)
         with self._looking():
             view = self._view(scope, known_at, asserted_by, device, zone)
-            told = [(slot, self._all(view, slot)) for slot in self._slots(view, scope, entity, predicate)]
+            told = [(slot, self._all(view, slot, within)) for slot in self._slots(view, scope, entity, predicate)]
             if not told:
                 return Timeline(scope, entity, predicate, ())
             slot, placed = next((each for each in told if each[1]), told[0])
-            placed = [each for each in placed if within.meets(each[1])]
             beliefs = [self._telling.belief(slot, rectangle, view.grade) for _, rectangle in placed]
             since = presumed_since(placed, self._behind(slot, view, placed)) if presumed else ()
             return Timeline(slot.scope, slot.entity, slot.predicate, tuple(beliefs), since)
@@ -172,9 +171,9 @@ class Asking(Opened):
     def _behind(self, slot: Slot, view: _View, placed: list[Placed]) -> list[Record]:
         """The statements that say something about some beliefs of a slot."""
         visible, rectangles = self._visible(view), [rectangle for _, rectangle in placed]
-        said = self._reading.said(slot, visible)
         behind = {rectangle.claim for rectangle in rectangles}
-        return self._reading.records(slot, visible, spoken_of(said, Stretch().around(rectangles), behind))
+        wanted = spoken_of(Stretch().around(rectangles), behind)
+        return self._reading.records(slot, visible, self._reading.said(slot, visible, wanted))
 
     def history(
         self,
@@ -351,10 +350,10 @@ class Asking(Opened):
             return self._reading.at(slot, instant, view.n)
         return [p for p in self._reading.folded(slot, view.folded) if p[1].valid_from <= instant < p[1].valid_to]
 
-    def _all(self, view: _View, slot: Slot) -> list[Placed]:
+    def _all(self, view: _View, slot: Slot, within: Stretch) -> list[Placed]:
         if view.folded is None:
-            return self._reading.timeline(slot, view.n)
-        return self._reading.folded(slot, view.folded)
+            return self._reading.within(slot, within, view.n)
+        return [placed for placed in self._reading.folded(slot, view.folded) if within.meets(placed[1])]
 
     def _visible(self, view: _View) -> Visible:
         """The events on which the answers of a view rest."""

@@ -6,15 +6,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import Any, Final
 
 from syncmem import statements
 from syncmem.asking import Asking
 from syncmem.model.instant import FOREVER, dated, shown
-from syncmem.model.record import Record
 from syncmem.replica.catalog import VAULT, Slot
-from syncmem.replica.outline import NOTHING, Outline, outlined
+from syncmem.replica.outline import NOTHING, outlined
+from syncmem.replica.outline import Outline as Outline
 from syncmem.replica.rectangles import Rectangle
 from syncmem.replica.stretch import Stretch, spoken_of
 from syncmem.results import Belief, HistoryEntry, as_dict
@@ -171,7 +170,7 @@ class Browsing(Asking):
         with self._looking():
             view = self._view(scope, known_at, None, None, None)
             for slot in self._slots(view, scope, entity, predicate):
-                believed = [each for _, each in self._reading.timeline(slot, view.n) if within.meets(each)]
+                believed = [each for _, each in self._reading.within(slot, within, view.n)]
                 found = outlined(self._replica.db, slot.id, believed, within)
                 if found.rectangles:
                     return found
@@ -195,16 +194,14 @@ class Browsing(Asking):
         within = self._stretch(valid_from, valid_to)
         with self._looking():
             for slot in self._slots(self._view(scope, None, None, None, None), scope, entity, predicate):
-                chosen = None if within == Stretch() else partial(self._speaking, slot, within)
-                found = self._telling.about(slot, self._replica.catalog.names(slot), chosen)[::-1]
+                wanted = None
+                if within != Stretch():
+                    wanted = spoken_of(within, {each.claim for _, each in self._reading.within(slot, within)})
+                found = self._telling.about(slot, self._replica.catalog.names(slot), wanted)[::-1]
                 if any(self._telling.says_something(position) for position in found):
                     told = found[skip : skip + limit]
                     return HistoryPage(tuple(self._telling.entry(position, slot) for position in told), len(found))
             return HistoryPage((), 0)
-
-    def _speaking(self, slot: Slot, within: Stretch, said: Sequence[Record]) -> list[Record]:
-        believed = [rectangle for _, rectangle in self._reading.timeline(slot) if within.meets(rectangle)]
-        return spoken_of(said, within, {rectangle.claim for rectangle in believed})
 
     def read_log(self, *, before: int | None = None, limit: int = PAGE) -> list[ReadEntry]:
         """What was recalled on this device, the latest first; ``before``: the number of an entry.

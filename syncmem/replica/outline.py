@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any, Final
 
 from syncmem.model.instant import FOREVER, dated, to_datetime
@@ -20,9 +21,11 @@ from syncmem.replica.stretch import Stretch
 from syncmem.results import as_dict
 
 GROUPS_MAX: Final = 40
-LINES_MAX: Final = 16  # of known time
+COLUMNS_MAX: Final = 20  # of cells, in valid time
+LINES_MAX: Final = 12  # ... in known time
 _SPANS: Final = (
-    "SELECT valid_from, valid_to, known_from, known_to FROM beliefs WHERE slot = ? AND valid_from < ? AND valid_to > ?"
+    "SELECT valid_from, valid_to, known_from, known_to FROM beliefs WHERE slot = ? AND valid_from < ? AND valid_to > ? "
+    "ORDER BY valid_from"
 )
 
 
@@ -67,6 +70,7 @@ class Outline:
         beliefs: how many are believed in all; ``groups``: of neighbours, in order of valid time.
         rectangles: how many were ever believed here; ``cells``: where they begin, those without any left out.
         changes: the transactions at which any of these began or ended, in order.
+        elsewhere: how many rectangles of the slot are in no part of what was asked for.
     """
 
     beliefs: int
@@ -74,6 +78,7 @@ class Outline:
     rectangles: int
     cells: tuple[Cell, ...]
     changes: tuple[int, ...]
+    elsewhere: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON types."""
@@ -86,10 +91,16 @@ NOTHING: Final = Outline(0, (), 0, (), ())
 def outlined(database: Database, slot: int, believed: Sequence[Rectangle], within: Stretch) -> Outline:
     """What is ``believed`` of a slot (in order of start), and all rectangles of it in a stretch, counted."""
     spans = database.execute(_SPANS, (slot, within.end, within.start)).fetchall()
-    changes = {n for _, _, known_from, known_to in spans for n in (known_from, known_to)} - {FOREVER}
+    changes = ({span[2] for span in spans} | {span[3] for span in spans}) - {FOREVER}
+    (total,) = database.execute("SELECT count(*) FROM beliefs WHERE slot = ?", (slot,)).fetchone()
     return Outline(
-        len(believed), tuple(_groups(believed)), len(spans), tuple(_cells(spans)), tuple(sorted(changes))
-    )  # fmt: skip
+        beliefs=len(believed),
+        groups=tuple(_groups(believed)),
+        rectangles=len(spans),
+        cells=tuple(_cells(spans)),
+        changes=tuple(sorted(changes)),
+        elsewhere=total - len(spans),
+    )
 
 
 def _groups(believed: Sequence[Rectangle]) -> Iterator[Group]:
@@ -105,15 +116,19 @@ def _groups(believed: Sequence[Rectangle]) -> Iterator[Group]:
 
 
 def _cells(spans: Sequence[tuple[int, int, int, int]]) -> Iterator[Cell]:
-    begun, known = sorted(span[0] for span in spans), sorted({span[2] for span in spans})
-    columns = [begun[number] for number in _parted(begun, GROUPS_MAX)]
+    """``spans`` in order of their start."""
+    known = sorted({span[2] for span in spans})
     lines = [known[number] for number in _parted(known, LINES_MAX)]
+    line_of = {number: bisect_right(lines, number) - 1 for number in known}
     last = max((span[1] for span in spans), default=FOREVER)
-    counted = Counter([(bisect_right(lines, span[2]) - 1, bisect_right(columns, span[0]) - 1) for span in spans])
-    for (line, column), count in sorted(counted.items()):
-        end = columns[column + 1] if column + 1 < len(columns) else last
-        until = lines[line + 1] if line + 1 < len(lines) else None
-        yield Cell(dated(columns[column]), to_datetime(end), lines[line], until, count)
+    firsts = [*_parted([span[0] for span in spans], COLUMNS_MAX), len(spans)]
+    found: list[tuple[int, Cell]] = []
+    for first, after in pairwise(firsts):
+        end = spans[after][0] if after < len(spans) else last
+        for line, count in Counter([line_of[span[2]] for span in spans[first:after]]).items():
+            until = lines[line + 1] if line + 1 < len(lines) else None
+            found.append((line, Cell(dated(spans[first][0]), to_datetime(end), lines[line], until, count)))
+    yield from (cell for _, cell in sorted(found, key=itemgetter(0)))
 
 
 def _parted(starts: Sequence[int], most: int) -> list[int]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
@@ -87,13 +87,15 @@ class Pages:
         sql = "SELECT EXISTS (SELECT 1 FROM pages WHERE slot = ? AND lane = ?)"
         return bool(self._db.execute(sql, (slot, lane)).fetchone()[0])
 
-    def records(self, slot: int, equality: Equality, lane: bytes | None = None) -> list[Record]:
-        """The statements of a slot (or one lane), each once, in order of start."""
+    def records(
+        self, slot: int, equality: Equality, lane: bytes | None = None, wanted: Callable[[Row], bool] | None = None
+    ) -> list[Record]:
+        """The statements of a slot (or one lane), each once, in order of start; ``wanted``: which, by their rows."""
         sql = "SELECT body FROM pages WHERE slot = ? AND (? IS NULL OR lane = ?)"
         found = {}
         for (body,) in self._db.execute(sql, (slot, lane, lane)).fetchall():
-            for record in self._rows(body, equality):
-                found[record.position] = record
+            for row in filter(wanted, unpack_own(body)):
+                found[row[0]] = self.record(row, equality)
         return sorted(found.values(), key=lambda record: (record.start, record.position))
 
     def drop(self, slot: int) -> None:

@@ -16,6 +16,7 @@ from syncmem.model import predicate
 from syncmem.model.event import Event, Frontier, Kind, Statement, readable
 from syncmem.model.instant import BEGINNING, FOREVER
 from syncmem.model.liveness import Liveness, denied
+from syncmem.model.plain import Row
 from syncmem.model.predicate import UNDECLARED, Predicate
 from syncmem.model.record import BY_DENIAL, BY_REFERENCE, DEAD, DENIED, LOG_SHIFT, Record, Role
 from syncmem.model.sweep import sweep
@@ -25,6 +26,7 @@ from syncmem.replica.logs import SEQ_MASK
 from syncmem.replica.pages import Swept
 from syncmem.replica.rectangles import Rectangle
 from syncmem.replica.replica import Replica
+from syncmem.replica.stretch import Stretch
 from syncmem.replica.timelines import NONE_LANE, SINGLE, lane_of, shown_in, spread_over_lanes
 from syncmem.replica.visible import Visible as Visible
 from syncmem.replica.visible import VisibleNames
@@ -94,6 +96,28 @@ class Reading:
             else (self._then_at(equality, n, slot.id, lane, instant))
         )
         return [] if found is None else [(lane, found)]
+
+    def within(self, slot: Slot, stretch: Stretch, n: int | None = None) -> list[Placed]:
+        """What is (or was) believed of a slot somewhere in a stretch of valid time; each as a whole."""
+        if stretch == Stretch() or self._lanes(slot, n) != [SINGLE]:
+            return [placed for placed in self.timeline(slot, n) if stretch.meets(placed[1])]
+        view, known = (_CURRENT, ()) if n is None else (_AS_OF, (n,))
+        asked, equality = (
+            (slot.id, SINGLE, *known),
+            self._replica.catalog.predicate(slot.scope, slot.predicate).equality,
+        )
+        number = len(asked) + 1
+        sql = f"SELECT {_COLUMNS} {view} AND valid_from < ?{number} AND valid_to > ?{number + 1} ORDER BY valid_from"
+        rows = [Rectangle._make(row) for row in self._db.execute(sql, (*asked, stretch.end, stretch.start))]
+        if not rows:
+            return []
+        for bound, end in (("valid_to", 0), ("valid_from", -1)):  # equal neighbours outside of it belong to the ends
+            beside = f"SELECT {_COLUMNS} {view} AND {bound} = ?{number}"
+            while row := self._db.execute(beside, (*asked, rows[end][end and 1])).fetchone():
+                if not same_stored(row[2], rows[end].value, equality):
+                    break
+                rows.insert(0 if end == 0 else len(rows), Rectangle._make(row))
+        return as_timeline([(SINGLE, row) for row in rows], equality)
 
     def timeline(self, slot: Slot, n: int | None = None, *, lanes: Collection[bytes] | None = None) -> list[Placed]:
         """All that is (or was) believed of a slot in order of valid time; equal neighbours are one.
@@ -187,9 +211,13 @@ class Reading:
             result += [(lane, row) for row in rows]
         return as_timeline(result, definition.equality)
 
-    def said(self, slot: Slot, visible: Visible) -> list[Record]:
-        """The visible claims and ends of a slot in order of start, as they are stored: with their present status."""
-        held = self._replica.fold.timelines.held(*self._asked(slot, visible), self.definition(slot, visible).equality)
+    def said(self, slot: Slot, visible: Visible, wanted: Callable[[Row], bool] | None = None) -> list[Record]:
+        """The visible claims and ends of a slot in order of start, as they are stored: with their present status.
+
+        ``wanted``: which of them, by their rows.
+        """
+        asked = (*self._asked(slot, visible), self.definition(slot, visible).equality)
+        held = self._replica.fold.timelines.held(*asked, wanted)
         return [record for record in held if visible.record(record)]
 
     def records(self, slot: Slot, visible: Visible, said: Sequence[Record] | None = None) -> list[Record]:

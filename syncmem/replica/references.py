@@ -192,12 +192,8 @@ class References:
         ]
 
     def named_claim(self, position: int) -> int | None:
-        event = self._logs.event(position)
-        if isinstance(event, Erased) or event.kind != Kind.END:
-            return None
-        payload = readable(event)
-        assert isinstance(payload, Statement)
-        claims = (self._claim_meant(position, ref) for ref in payload.refs or ())
+        actor = self.actor(position)
+        claims = (self._claim_meant(position, ref) for ref in (() if actor is None else actor.ends))
         return next((claim for claim in claims if claim is not None), None)
 
     def _claim_meant(self, position: int, ref: Ref) -> int | None:
@@ -253,6 +249,7 @@ def _evidence(scope: str, kind: int, payload: Payload) -> dict[str, Any]:
     roots = roots_of(kind, payload)
     return {
         "corrects": kind != Kind.END and bool(payload.refs),
+        "ends": tuple(payload.refs or ()) if kind == Kind.END else (),
         "twins": passage_of(scope, kind, payload),
         "roots": None if roots is None else tuple(roots),
         "corroborated_by": corroboration_of(payload),

@@ -6,14 +6,18 @@ Rule: this only chooses what is looked at.  What holds, and why, is judged of wh
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from syncmem.model.instant import BEGINNING, FOREVER
+from syncmem.model.plain import Row
 from syncmem.model.record import CLAIM_ROLES, Record, Role
 from syncmem.replica.rectangles import Rectangle
 
+_POSITION, _ROLE, _START, _ANCHOR, _STOP = (
+    Record._fields.index(name) for name in ("position", "role", "start", "anchor", "stop")
+)  # of a record, and of its stored row
 WEIGHED_MAX: Final = 500  # statements of a slot up to which all of them are looked at
 NEAR: Final = 12  # of more: so many that begin before a moment, and so many after it
 
@@ -28,9 +32,9 @@ class Stretch(NamedTuple):
         """Whether a belief holds somewhere in it."""
         return rectangle.valid_from < self.end and rectangle.valid_to > self.start
 
-    def is_spoken_of(self, record: Record) -> bool:
+    def is_spoken_of(self, record: Sequence[Any]) -> bool:
         """Whether a statement vouches for something in it."""
-        return record.start < self.end and vouched_until(record) >= self.start
+        return bool(record[_START] < self.end and vouched_until(record) >= self.start)
 
     def around(self, rectangles: Collection[Rectangle]) -> Stretch:
         """From the beginning of the first to the end of the last of some beliefs; itself if there are none."""
@@ -39,14 +43,14 @@ class Stretch(NamedTuple):
         return Stretch(min(r.valid_from for r in rectangles), max(r.valid_to for r in rectangles))
 
 
-def vouched_until(record: Record) -> int:
+def vouched_until(record: Sequence[Any]) -> int:
     """Up to when a claim vouches for its value: its stated end, else the moment for which it was said."""
-    return record.anchor if record.role == Role.OPEN else record.stop
+    return int(record[_ANCHOR] if record[_ROLE] == Role.OPEN else record[_STOP])
 
 
-def spoken_of(said: Sequence[Record], stretch: Stretch, behind: Collection[int]) -> list[Record]:
-    """The statements that vouch for something in a stretch, and those at some positions."""
-    return [record for record in said if stretch.is_spoken_of(record) or record.position in behind]
+def spoken_of(stretch: Stretch, behind: Collection[int]) -> Callable[[Row], bool]:
+    """Which statements vouch for something in a stretch, or stand at some positions."""
+    return lambda row: stretch.is_spoken_of(row) or row[_POSITION] in behind
 
 
 def near(said: Sequence[Record], instant: int, behind: int | None) -> list[Record]:

@@ -25,6 +25,7 @@ from syncmem.model.evidence import roots_of
 from syncmem.model.instant import dated, shown, to_datetime
 from syncmem.model.link import Link
 from syncmem.model.liveness import Relation
+from syncmem.model.plain import Row
 from syncmem.model.record import (
     DENIED,
     DETACHED,
@@ -153,19 +154,15 @@ class Telling:
         """Whether an event is a statement."""
         return self._replica.fold.timelines.entity_of(position) is not None
 
-    def about(
-        self, slot: Slot, names: Sequence[str], chosen: Callable[[Sequence[Record]], list[Record]] | None = None
-    ) -> list[int]:
+    def about(self, slot: Slot, names: Sequence[str], wanted: Callable[[Row], bool] | None = None) -> list[int]:
         """Positions of all events that concern a slot in which some entities stand, in order of arrival.
 
-        ``chosen``: which of its claims and ends are meant.
+        ``wanted``: which of its claims and ends are meant, by their rows.
         """
         replica = self._replica
         equality = replica.catalog.predicate(slot.scope, slot.predicate).equality
         asked, timelines = (slot.scope, names, slot.predicate, equality), replica.fold.timelines
-        said = timelines.held(*asked)
-        said = said if chosen is None else chosen(said)
-        positions = {record.position for record in [*said, *timelines.denials_of(*asked)]}
+        positions = {record.position for record in [*timelines.held(*asked, wanted), *timelines.denials_of(*asked)]}
         positions |= {said.position for name in names for said in replica.aliases.naming(slot.scope, name)}
         positions |= self._against(positions)
         sql = "SELECT position FROM definitions WHERE predicate = ?"

@@ -17,6 +17,7 @@ from syncmem.codec import pack_flat, unpack_own
 from syncmem.model.event import Erased, Statement, readable
 from syncmem.model.instant import BEGINNING, FOREVER
 from syncmem.model.liveness import denied
+from syncmem.model.plain import Row
 from syncmem.model.predicate import Predicate
 from syncmem.model.record import BY_DENIAL, DENIED, STORED_FIELDS, Record, Role
 from syncmem.model.value import NONE, Equality, encode, key
@@ -109,12 +110,15 @@ class Timelines:
         """The claims and ends of a slot."""
         return self._pages.records(slot.id, self._catalog.predicate(slot.scope, slot.predicate).equality)
 
-    def held(self, scope: str, names: Sequence[str], predicate: str, equality: Equality) -> list[Record]:
-        """The claims and ends about some entities, whatever slots they are in."""
+    def held(
+        self, scope: str, names: Sequence[str], predicate: str, equality: Equality,
+        wanted: Callable[[Row], bool] | None = None,
+    ) -> list[Record]:  # fmt: skip
+        """The claims and ends about some entities, whatever slots they are in; ``wanted``: which, by their rows."""
         slots = {slot for name in names if (slot := self._catalog.find(scope, name, predicate)) is not None}
         found = []
         for slot in sorted(slots):
-            records = self._pages.records(slot.id, equality)
+            records = self._pages.records(slot.id, equality, wanted=wanted)
             alone = set(self._catalog.names(slot)) <= set(names)
             found += [record for record in records if alone or self.entity_of(record.position) in names]
         return sorted(found, key=lambda record: (record.start, record.position))

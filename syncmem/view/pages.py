@@ -58,6 +58,7 @@ class Pages:
             "period": lambda belief: period_text(belief.valid_from, belief.valid_to, zone),
             "source": lambda source: source_text(source) or "source not named",
             "device": self.device,
+            "number": lambda number: f"{number:,}",
             "counted": lambda number, noun: f"{number:,} {noun}" + ("" if number == 1 else "s"),
         }
         self._templates.globals |= {"to": to, **everywhere}
