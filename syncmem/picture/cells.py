@@ -41,7 +41,7 @@ class Begun:
 
 
 def draw(
-    cells: Sequence[Begun], times: Mapping[int, datetime], *, now: datetime, zone: tzinfo, name: str, title: str,
+    cells: Sequence[Begun], times: Mapping[int, datetime], *, now: datetime | None, zone: tzinfo, name: str, title: str,
     width: float = WIDTH, lead: Callable[[Begun], str | None] | None = None,
 ) -> Drawing:  # fmt: skip
     """The drawing; ``times``: when the transactions were that any cell names; ``lead``: where a click leads."""

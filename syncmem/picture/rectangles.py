@@ -57,8 +57,8 @@ class Map:
 
 
 def draw(
-    drawn: Map, *, now: datetime, zone: tzinfo, name: str, title: str, width: float = WIDTH, hues: Hues | None = None,
-    known: int | None = None, lead: Callable[[Held], str | None] | None = None,
+    drawn: Map, *, now: datetime | None, zone: tzinfo, name: str, title: str, width: float = WIDTH,
+    hues: Hues | None = None, known: int | None = None, lead: Callable[[Held], str | None] | None = None,
 ) -> Drawing:  # fmt: skip
     """The drawing; ``known``: a transaction to mark, as of which something is shown; ``lead``: where a click leads."""
     hues, coarse, steps, times = hues or Hues(), drawn.held, drawn.steps, drawn.times

@@ -7,19 +7,16 @@ acts; a page about one name tells of nothing else: no other questions, no other 
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import tzinfo
-from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from markupsafe import Markup
-
 from syncmem.errors import NotFound
 from syncmem.files import write_new
+from syncmem.page.making import alone
 from syncmem.picture.bars import Hues
 from syncmem.replica.catalog import VAULT
 from syncmem.results import as_dict
@@ -95,12 +92,10 @@ def _names(memory: Memory, scope: str) -> Iterator[str]:
 def _page(viewer: Viewer, slots: list[Asked], more: bool, entity: str | None) -> str:
     hues = Hues()
     shown = [told(viewer, asked, hues, linked=False, name=f"s{number}-") for number, asked in enumerate(slots)]
-    css = style()
-    digest = b64encode(sha256(css.encode()).digest()).decode()
     whole = {} if entity is not None else {"standing": viewer.memory.status(), "held": viewer.memory.devices()}
     return viewer.pages.text(
-        "export.html", slots=shown, more=more, entity=entity, style=Markup(css), digest=digest, made=viewer.present,
-        **_questions(viewer.memory, entity), **_reads(viewer.memory, entity), whole=whole,
+        "export.html", slots=shown, more=more, entity=entity, made=viewer.present, whole=whole, **alone(style()),
+        **_questions(viewer.memory, entity), **_reads(viewer.memory, entity),
     )  # fmt: skip
 
 

@@ -51,7 +51,7 @@ def group_text(group: Any) -> str:
 
 
 def cells_figure(
-    found: Outline, times: Mapping[int, datetime], asked: Asked, *, now: datetime, zone: tzinfo, name: str,
+    found: Outline, times: Mapping[int, datetime], asked: Asked, *, now: datetime | None, zone: tzinfo, name: str,
     linked: bool,
 ) -> Figure:  # fmt: skip
     """Where the rectangles of a slot begin, counted."""

@@ -114,7 +114,7 @@ def _outlined(viewer: Viewer, asked: Asked, outline: Outline, hues: Hues, linked
 
 def _timeline_figure(viewer: Viewer, asked: Asked, rows: list[Row], hues: Hues, linked: bool, name: str) -> Figure:
     return timeline_figure(
-        rows, now=viewer.present, zone=viewer.zone, hues=hues, name=f"{name}timeline",
+        rows, now=asked.meets(viewer.present), zone=viewer.zone, hues=hues, name=f"{name}timeline",
         title=f"{asked.entity} {asked.predicate} over time", lead=_leads(asked) if linked else None,
     )  # fmt: skip
 
@@ -149,7 +149,7 @@ def _mapped(viewer: Viewer, asked: Asked, outline: Outline, hues: Hues, linked: 
     if outline.rectangles > TOLD_MAX:
         times = viewer.memory.moments(_named(outline, asked))
         figure = cells_figure(
-            outline, times, asked, now=viewer.present, zone=viewer.zone, name=name, linked=linked
+            outline, times, asked, now=asked.meets(viewer.present), zone=viewer.zone, name=name, linked=linked
         )  # fmt: skip
         return {"map_figure": figure, "map_rows": None}
     found = viewer.memory.belief_map(asked.entity, asked.predicate, scope=asked.scope, **asked.within)
@@ -165,7 +165,7 @@ def _map(found: BeliefMap, viewer: Viewer, asked: Asked, hues: Hues, linked: boo
 
     return map_figure(
         found, name=f"{name}map", title=title, known=asked.known, lead=lead if linked else None, hues=hues,
-        now=viewer.present, zone=viewer.zone,
+        now=asked.meets(viewer.present), zone=viewer.zone,
     )  # fmt: skip
 
 
@@ -190,7 +190,7 @@ def _met(
 def _reasons(viewer: Viewer, asked: Asked) -> dict[str, Any]:
     """Why something holds at the moment that was chosen; else now, or where the stretch that is looked at begins."""
     moment, now = asked.at, viewer.present
-    if moment is None and ((asked.since or now) > now or (asked.until is not None and asked.until <= now)):
+    if moment is None and asked.meets(now) is None:
         moment = asked.since or asked.until
     why = viewer.memory.why(
         asked.entity, asked.predicate, valid_at=moment or now, known_at=asked.known, scope=asked.scope

@@ -85,7 +85,7 @@ def sides_of(
         "after": [(side.label, side.after, side.grade) for side in sides],
     }
     rows = {when: [row for label, found, _ in each for row in _rows(label, found)] for when, each in lines.items()}
-    drawn: dict[str, Any] = {"now": viewer.present, "zone": viewer.zone, "hues": hues}
+    drawn: dict[str, Any] = {"now": asked.meets(viewer.present), "zone": viewer.zone, "hues": hues}
     title = f"{asked.entity} {asked.predicate} on each device {{}} they met"
     return [
         Sides(

@@ -64,6 +64,11 @@ class Asked:
         """The stretch as verbs of the memory take it."""
         return {"valid_from": self.since, "valid_to": self.until}
 
+    def meets(self, moment: datetime) -> datetime | None:
+        """A moment, if it lies in the stretch."""
+        inside = (self.since is None or self.since <= moment) and (self.until is None or moment < self.until)
+        return moment if inside else None
+
     def link(self, fragment: str = "", **changed: Any) -> str:
         """The address of this page, with something else of it shown."""
         new = replace(self, **changed)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import pytest
 from syncmem import Memory
 from syncmem.cli.story import CITY, CUSTOMER, play
 from tests.cli.running import SECONDS_MAX, Shell, environment
+from tests.mailbox.serving import process
+from tests.sync.test_listening import devices
 from tests.view.browsing import Window, barriers, browser, needs_browser, overflow, served, tab_to, until
 from tests.view.test_pages import HOSTILE
 
@@ -175,6 +178,35 @@ def test_two_tabs_and_a_sync_that_arrives_meanwhile(window: Window, story: Path)
     with Memory(story / "tablet.db", zone="UTC") as tablet:
         belief = tablet.believe(CUSTOMER, CITY)
         assert belief is not None and belief.value == "Faro"
+
+
+def test_a_sync_by_another_process_is_told_on_the_open_page_and_shown(running: Any, tmp_path: Path) -> None:
+    """Two devices of one vault and the relay between them, each command a process of its own."""
+    with ExitStack() as stack:
+        relay = stack.enter_context(process(tmp_path / "relay"))
+        with devices(tmp_path, relay.address, "laptop", "phone") as (laptop, _):
+            laptop.define(CITY, cardinality="single")
+            laptop.remember("ana", CITY, "Berlin", changed_on="2019-05", source="user")
+        window = Window(running, stack.enter_context(served(tmp_path / "laptop.db")))
+        stack.callback(window.close)
+        page = window.open("/slot", entity="ana", predicate=CITY)
+        assert "Berlin" in page.inner_text(".now-line")
+        shell = Shell(tmp_path)
+        shell.text("--db", "phone.db", "sync")
+        shell.text("--db", "phone.db", "remember", "ana", CITY, "Lisbon", "--changed-on", "2024-03")
+        shell.text("--db", "phone.db", "sync")
+        assert page.locator("#news").is_hidden(), "nothing has come to this device yet"
+        shell.text("--db", "laptop.db", "sync")
+        page.locator("#news").wait_for(state="visible")
+        with page.expect_navigation():
+            page.locator("#news a").click()
+        assert "Lisbon" in page.inner_text(".now-line")
+        before, after = (page.locator(".side").nth(number).inner_text() for number in range(2))
+        assert "Lisbon" in after and "phone" in after and "before" in before.lower()
+        for name in ("phone", "laptop"):
+            shell.text("--db", f"{name}.db", "sync")
+        assert "In sync" in window.open("/devices").inner_text("main")
+        assert window.complaints == [] and barriers(page) == []
 
 
 def test_the_exported_page_is_read_without_a_server(running: Any, story: Path) -> None:
