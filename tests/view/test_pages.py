@@ -440,14 +440,14 @@ def test_what_is_vendored_is_what_its_note_says() -> None:
 
 @pytest.fixture(scope="module")
 def long() -> Iterator[Memory]:
-    """A slot of 1,200 cities, one of which a model doubts, and of which another device has said one."""
+    """A slot of 700 cities, one of which a model doubts, and of which another device has said one."""
     with (
         Memory(":memory:", zone="UTC", embedder=None) as memory,
         Memory(":memory:", zone="UTC", embedder=None) as other,
     ):
         memory.define("home_city", cardinality="single")
         with memory.transaction():
-            for number in range(1_200):
+            for number in range(700):
                 day = LONG_BEGUN + number * timedelta(days=1)
                 memory.remember("ana", "home_city", f"City {number}", changed_on=day, observed_at=day, source="user")
         other.remember("ana", "home_city", "Faro", changed_on=LONG_BEGUN + timedelta(days=600, hours=12), source="user")
@@ -466,9 +466,9 @@ LONG_BEGUN = datetime(2020, 1, 1, tzinfo=UTC)
 def test_a_slot_of_more_beliefs_than_a_page_tells_is_told_in_groups_that_hold_all_of_them(long: Memory) -> None:
     page = Visitor.of(long).slot("ana", "home_city")
     shown = part(page.text, "timeline")
-    assert "1,201 beliefs in all are too many to tell one by one" in page.words
+    assert "701 beliefs in all are too many to tell one by one" in page.words
     counts = [int(found.replace(",", "")) for found in re.findall(r'data-label="Beliefs">([\d,]+)<', shown)]
-    assert len(counts) <= 40 and sum(counts) == 1_201
+    assert len(counts) <= 40 and sum(counts) == 701
     assert re.findall(r">(\d{4})</a>", shown)[:2] == ["2020", "2021"], "years to look at alone"
     counted = re.findall(r"<title>(\S+) beliefs? beginning", part(page.text, "map").partition('class="slim"')[0])
     assert sum(int(found.replace(",", "")) for found in counted) == long.outline("ana", "home_city").rectangles
@@ -502,7 +502,7 @@ def test_a_block_leads_to_a_stretch_that_is_told_as_a_short_slot_is(long: Memory
 
 @pytest.mark.parametrize(
     ("since", "until", "told"),
-    [("2022-03", "2022-03", 31), ("2022-03-05", "2022-03-05", 1), ("2020", "2020-02", 60), ("2023-04-14", "", 1)],
+    [("2021-03", "2021-03", 31), ("2021-03-05", "2021-03-05", 1), ("2020", "2020-02", 60), ("2021-11-30", "", 1)],
 )
 def test_a_stretch_is_named_by_dates_as_somebody_writes_them(long: Memory, since: str, until: str, told: int) -> None:
     page = Visitor.of(long).slot("ana", "home_city", since=since, until=until)
@@ -521,5 +521,5 @@ def test_the_slider_works_in_a_stretch_and_on_the_whole(long: Memory) -> None:
     before = visitor.slot("ana", "home_city", step=0, **around)
     assert "As believed" in before.words and "Faro" not in part(before.text, "timeline")
     last = len(long.outline("ana", "home_city").changes) - 1
-    assert "1,201 beliefs in all" in visitor.slot("ana", "home_city", step=last).words
-    assert "1,200 beliefs in all" in visitor.slot("ana", "home_city", step=last - 1).words
+    assert "701 beliefs in all" in visitor.slot("ana", "home_city", step=last).words
+    assert "700 beliefs in all" in visitor.slot("ana", "home_city", step=last - 1).words
