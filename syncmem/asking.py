@@ -172,8 +172,7 @@ class Asking(Opened):
         """The statements that say something about some beliefs of a slot."""
         visible, rectangles = self._visible(view), [rectangle for _, rectangle in placed]
         behind = {rectangle.claim for rectangle in rectangles}
-        wanted = spoken_of(Stretch().around(rectangles), behind)
-        return self._reading.records(slot, visible, self._reading.said(slot, visible, wanted))
+        return self._reading.records(slot, visible, spoken_of(Stretch().around(rectangles), behind))
 
     def history(
         self,

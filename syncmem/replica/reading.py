@@ -8,7 +8,7 @@ clock value, or what another device believed, is the same fold over the events t
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from functools import cache, partial
 from typing import Final
 
@@ -23,7 +23,7 @@ from syncmem.model.sweep import sweep
 from syncmem.model.value import Equality, key, same_stored
 from syncmem.replica.catalog import VAULT, Slot
 from syncmem.replica.logs import SEQ_MASK
-from syncmem.replica.pages import Swept
+from syncmem.replica.pages import Swept, Wanted
 from syncmem.replica.rectangles import Rectangle
 from syncmem.replica.replica import Replica
 from syncmem.replica.stretch import Stretch
@@ -130,7 +130,7 @@ class Reading:
                 rows = self._db.execute(_NOW_ALL, (slot.id, lane))
             else:
                 rows = self._db.execute(_THEN_ALL, (slot.id, lane, n))
-            placed += [(lane, Rectangle._make(row)) for row in rows]
+            placed += [(lane, rectangle) for rectangle in map(Rectangle._make, rows)]
         told = as_timeline(placed, self._replica.catalog.predicate(slot.scope, slot.predicate).equality)
         return told if lanes is None else [each for each in told if each[0] in lanes]
 
@@ -211,26 +211,20 @@ class Reading:
             result += [(lane, row) for row in rows]
         return as_timeline(result, definition.equality)
 
-    def said(self, slot: Slot, visible: Visible, wanted: Callable[[Row], bool] | None = None) -> list[Record]:
-        """The visible claims and ends of a slot in order of start, as they are stored: with their present status.
+    def records(self, slot: Slot, visible: Visible, wanted: Wanted | None = None) -> list[Record]:
+        """The visible claims and ends of a slot, with their status among the visible events.
 
-        ``wanted``: which of them, by their rows.
+        ``wanted``: which of them, by their rows as they are stored.
         """
-        asked = (*self._asked(slot, visible), self.definition(slot, visible).equality)
-        held = self._replica.fold.timelines.held(*asked, wanted)
-        return [record for record in held if visible.record(record)]
-
-    def records(self, slot: Slot, visible: Visible, said: Sequence[Record] | None = None) -> list[Record]:
-        """The visible claims and ends of a slot (or some of them), with their status among the visible events."""
         fold = self._replica.fold
-        chosen = self.said(slot, visible) if said is None else said
         liveness = Liveness(fold.references, visible)
         denials = cache(partial(self._live_denials, visible, liveness))
-        _, settled, ours = denials(slot)
+        equality, settled, ours = denials(slot)
         fold.references.decide_denials_by(partial(self._denied_among, denials))
         try:
             with liveness.grounds.remembering():
-                in_logs = sorted(chosen)  # by position: what lies together is read once
+                held = fold.timelines.held(*self._asked(slot, visible), equality, partial(_seen, visible, wanted))
+                in_logs = sorted(held)  # by position: what lies together is read once
                 judged = [_judged(settled(record), liveness.status(record.position), ours) for record in in_logs]
                 return sorted(judged, key=lambda record: (record.start, record.position))
         finally:
@@ -338,6 +332,10 @@ class Reading:
         return any(logs.any_erased(number, last) for number, last in held.items() if number in logs.by_no)
 
 
+def _seen(visible: Visible, wanted: Wanted | None, rows: list[Row]) -> list[Row]:
+    return [row for row in (rows if wanted is None else wanted(rows)) if visible.row(row)]
+
+
 def as_timeline(placed: list[Placed], equality: Equality) -> list[Placed]:
     """Rectangles in order of valid time, neighbours of equal value as one (contested if any part is)."""
     result: list[Placed] = []
@@ -349,7 +347,8 @@ def as_timeline(placed: list[Placed], equality: Equality) -> list[Placed]:
             result[-1] = (lane, last[1]._replace(valid_to=rectangle.valid_to, contested=contested))
         else:
             result.append((lane, rectangle))
-    return sorted(result, key=_by_time)
+    one_lane = not result or result[0][0] == result[-1][0]
+    return result if one_lane else sorted(result, key=_by_time)
 
 
 def without_none(rows: list[Placed]) -> list[Placed]:

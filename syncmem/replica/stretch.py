@@ -7,19 +7,20 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Sequence
-from operator import attrgetter
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from syncmem.model.instant import BEGINNING, FOREVER
 from syncmem.model.plain import Row
-from syncmem.model.record import CLAIM_ROLES, Record, Role
+from syncmem.model.record import CLAIM_ROLES, DEAD, Record, Role
 from syncmem.replica.rectangles import Rectangle
 
-_POSITION, _ROLE, _START, _ANCHOR, _STOP = (
-    Record._fields.index(name) for name in ("position", "role", "start", "anchor", "stop")
-)  # of a record, and of its stored row
+Rows = list[Row]  # statements as they are stored, in order of start
 WEIGHED_MAX: Final = 500  # statements of a slot up to which all of them are looked at
 NEAR: Final = 12  # of more: so many that begin before a moment, and so many after it
+_POSITION, _ROLE, _FLAGS, _TRUST, _START, _ANCHOR, _STOP = (
+    Record._fields.index(name) for name in ("position", "role", "flags", "trust", "start", "anchor", "stop")
+)  # of a record, and of its row
 
 
 class Stretch(NamedTuple):
@@ -31,10 +32,6 @@ class Stretch(NamedTuple):
     def meets(self, rectangle: Rectangle) -> bool:
         """Whether a belief holds somewhere in it."""
         return rectangle.valid_from < self.end and rectangle.valid_to > self.start
-
-    def is_spoken_of(self, record: Sequence[Any]) -> bool:
-        """Whether a statement vouches for something in it."""
-        return bool(record[_START] < self.end and vouched_until(record) >= self.start)
 
     def around(self, rectangles: Collection[Rectangle]) -> Stretch:
         """From the beginning of the first to the end of the last of some beliefs; itself if there are none."""
@@ -48,32 +45,44 @@ def vouched_until(record: Sequence[Any]) -> int:
     return int(record[_ANCHOR] if record[_ROLE] == Role.OPEN else record[_STOP])
 
 
-def spoken_of(stretch: Stretch, behind: Collection[int]) -> Callable[[Row], bool]:
-    """Which statements vouch for something in a stretch, or stand at some positions."""
-    return lambda row: stretch.is_spoken_of(row) or row[_POSITION] in behind
+def spoken_of(within: Stretch, behind: Collection[int]) -> Callable[[Rows], Rows]:
+    """Of statements those that vouch for something in a stretch, and those at some positions."""
+    return lambda rows: [
+        row
+        for row in rows
+        if (row[_START] < within.end and vouched_until(row) >= within.start) or row[_POSITION] in behind
+    ]
 
 
-def near(said: Sequence[Record], instant: int, behind: int | None) -> list[Record]:
-    """Of many statements (in order of start) those that can say why something holds at a moment.
+class Near:
+    """Of many statements those that can say why something holds at a moment.
 
     These are the nearest by their starts, those that no later word of as much trust replaced, and the one ``behind``
-    the belief.
+    the belief, of those that are ``visible``. ``passed_over``: how many others there were.
     """
-    if len(said) <= WEIGHED_MAX:
-        return list(said)
-    begun = bisect_right(said, instant, key=attrgetter("start"))
-    nearest = range(max(begun - NEAR, 0), min(begun + NEAR, len(said)))
-    standing = _standing(said[:begun], instant)
-    found = {record.position: record for record in (*standing[-NEAR:], *(said[number] for number in nearest))}
-    found |= {record.position: record for record in said if record.position == behind}
-    return sorted(found.values(), key=lambda record: (record.start, record.position))
+
+    def __init__(self, instant: int, behind: int | None, visible: Callable[[Row], bool]) -> None:
+        self._instant = instant
+        self._behind = behind
+        self._visible = visible
+        self.passed_over = 0
+
+    def __call__(self, held: Rows) -> Rows:
+        rows = [row for row in held if self._visible(row)]
+        if len(rows) <= WEIGHED_MAX:
+            return rows
+        begun = bisect_right(rows, self._instant, key=itemgetter(_START))
+        standing = _standing(rows[:begun], self._instant)[-NEAR:]
+        wanted = {row[_POSITION] for row in (*standing, *rows[max(begun - NEAR, 0) : begun + NEAR])} | {self._behind}
+        self.passed_over += len(rows) - sum(row[_POSITION] in wanted for row in rows)
+        return [row for row in rows if row[_POSITION] in wanted]
 
 
-def _standing(begun: Sequence[Record], instant: int) -> list[Record]:
+def _standing(begun: Rows, instant: int) -> Rows:
     """The claims that reach the moment, as far as later ones of as much trust let them."""
-    claims = [r for r in begun if r.role in CLAIM_ROLES and r.stop > instant and r.counts]
+    claims = [row for row in begun if row[_ROLE] in CLAIM_ROLES and row[_STOP] > instant and not row[_FLAGS] & DEAD]
     latest: dict[int, int] = {}
-    for record in claims:
-        latest[record.trust] = max(latest.get(record.trust, BEGINNING), record.anchor)
+    for row in claims:
+        latest[row[_TRUST]] = max(latest.get(row[_TRUST], BEGINNING), row[_ANCHOR])
     bar = {trust: max(anchor for other, anchor in latest.items() if other >= trust) for trust in latest}
-    return [record for record in claims if record.anchor >= bar[record.trust] or record.role != Role.OPEN]
+    return [row for row in claims if row[_ANCHOR] >= bar[row[_TRUST]] or row[_ROLE] != Role.OPEN]

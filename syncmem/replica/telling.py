@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from syncmem.errors import NotFound
@@ -25,7 +25,6 @@ from syncmem.model.evidence import roots_of
 from syncmem.model.instant import dated, shown, to_datetime
 from syncmem.model.link import Link
 from syncmem.model.liveness import Relation
-from syncmem.model.plain import Row
 from syncmem.model.record import (
     DENIED,
     DETACHED,
@@ -40,6 +39,7 @@ from syncmem.model.record import (
 from syncmem.model.value import NONE, decode, from_stored
 from syncmem.replica.catalog import Slot
 from syncmem.replica.logs import SEQ_MASK
+from syncmem.replica.pages import Wanted
 from syncmem.replica.rectangles import Rectangle
 from syncmem.replica.repair import Repaired
 from syncmem.replica.replica import Replica
@@ -154,10 +154,10 @@ class Telling:
         """Whether an event is a statement."""
         return self._replica.fold.timelines.entity_of(position) is not None
 
-    def about(self, slot: Slot, names: Sequence[str], wanted: Callable[[Row], bool] | None = None) -> list[int]:
+    def about(self, slot: Slot, names: Sequence[str], wanted: Wanted | None = None) -> list[int]:
         """Positions of all events that concern a slot in which some entities stand, in order of arrival.
 
-        ``wanted``: which of its claims and ends are meant, by their rows.
+        ``wanted``: which of its claims and ends are meant.
         """
         replica = self._replica
         equality = replica.catalog.predicate(slot.scope, slot.predicate).equality

@@ -17,14 +17,13 @@ from syncmem.codec import pack_flat, unpack_own
 from syncmem.model.event import Erased, Statement, readable
 from syncmem.model.instant import BEGINNING, FOREVER
 from syncmem.model.liveness import denied
-from syncmem.model.plain import Row
 from syncmem.model.predicate import Predicate
 from syncmem.model.record import BY_DENIAL, DENIED, STORED_FIELDS, Record, Role
 from syncmem.model.value import NONE, Equality, encode, key
 from syncmem.replica.catalog import Catalog, Slot
 from syncmem.replica.connection import Database
 from syncmem.replica.logs import Logs
-from syncmem.replica.pages import Pages, Swept, Update, updated
+from syncmem.replica.pages import Pages, Swept, Update, Wanted, updated
 from syncmem.replica.rectangles import Change, Rectangles
 
 SINGLE: Final = b""  # the lane of a single-valued slot
@@ -112,9 +111,9 @@ class Timelines:
 
     def held(
         self, scope: str, names: Sequence[str], predicate: str, equality: Equality,
-        wanted: Callable[[Row], bool] | None = None,
+        wanted: Wanted | None = None,
     ) -> list[Record]:  # fmt: skip
-        """The claims and ends about some entities, whatever slots they are in; ``wanted``: which, by their rows."""
+        """The claims and ends about some entities, whatever slots they are in; ``wanted``: which of their rows."""
         slots = {slot for name in names if (slot := self._catalog.find(scope, name, predicate)) is not None}
         found = []
         for slot in sorted(slots):

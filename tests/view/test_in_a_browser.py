@@ -63,7 +63,7 @@ def test_no_page_keeps_anybody_out_in_light_in_dark_or_on_a_telephone(window: Wi
         page = window.open(path)
         page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
         assert barriers(page) == []
-        page.set_viewport_size({"width": 390, "height": 800})
+        page.set_viewport_size({"width": 360, "height": 800})
         assert overflow(page) == 0, path
         page.emulate_media(color_scheme="dark")
         assert barriers(page) == []
