@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,32 @@ def test_without_a_script_every_form_works(running: Any, story: Path) -> None:
         window.close()
 
 
+def test_from_a_slot_of_a_thousand_beliefs_one_is_reached_by_keyboard(running: Any, tmp_path: Path) -> None:
+    with Memory(tmp_path / "long.db", zone="UTC", embedder=None) as memory:
+        memory.define(CITY, cardinality="single")
+        with memory.transaction():
+            for number in range(1_000):
+                day = datetime(2020, 1, 1, tzinfo=UTC) + number * timedelta(days=1)
+                memory.remember("ana", CITY, f"City {number}", since=day, observed_at=day, source="user")
+    with served(tmp_path / "long.db") as entry:
+        window = Window(running, entry)
+        page = window.open("/slot", entity="ana", predicate=CITY)
+        for width in (1100, 360):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert overflow(page) == 0 and barriers(page) == []
+        page.set_viewport_size({"width": 1100, "height": 800})
+        tab_to(page, "25 beliefs, 25 values; from 2020-06.*")  # a block
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+        assert "Only 2020-06" in page.inner_text("main") and barriers(page) == []
+        tab_to(page, "City 180;.*only presumed.*")
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+        assert "'City 180' holds because user said so" in page.inner_text("#why")
+        assert window.complaints == []
+        window.close()
+
+
 def test_a_picture_is_moved_and_enlarged(window: Window) -> None:
     page = window.open("/slot", **SLOT)
     width = "document.getElementById('timeline-wide').getBoundingClientRect().width"
@@ -151,7 +178,7 @@ def test_hostile_text_is_only_text(running: Any, tmp_path: Path) -> None:
         for path in ("/", "/slot?entity=ana&predicate=home_city", "/thing?entity=ana", "/questions", "/reads"):
             page = window.open(path)
             assert barriers(page) == [] and page.locator("main script, main img, main style").count() == 0
-            page.set_viewport_size({"width": 390, "height": 800})
+            page.set_viewport_size({"width": 360, "height": 800})
             assert overflow(page) == 0, path
             page.set_viewport_size({"width": 1100, "height": 800})
         assert HOSTILE[0] in window.open("/").inner_text("main")
@@ -221,7 +248,7 @@ def test_the_exported_page_is_read_without_a_server(running: Any, story: Path) -
     told = page.inner_text("main")
     for part in ("Madrid", "or 'Madrid'", "Where does customer 17 live?", "Whose events are here", "On each device"):
         assert part in told, part
-    page.set_viewport_size({"width": 390, "height": 800})
+    page.set_viewport_size({"width": 360, "height": 800})
     assert page.locator("#s0-timeline-narrow").is_visible() and overflow(page) == 0
     context.close()
 
