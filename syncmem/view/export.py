@@ -47,7 +47,7 @@ class Exported:
     @property
     def text(self) -> str:
         rest = f"; there are more, name one: syncmem view NAME --export {self.file}" if self.more else ""
-        return f"{self.slots} timelines in {self.file}{rest}"
+        return f"{self.slots} timeline{'' if self.slots == 1 else 's'} in {self.file}{rest}"
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON types."""

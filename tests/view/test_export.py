@@ -141,7 +141,7 @@ def test_one_name_alone_and_no_file_is_replaced(memory: Memory, tmp_path: Path) 
 def test_the_command_line_writes_it(empty: Shell) -> None:
     with empty.memory() as memory:
         memory.remember("ana", "home_city", "Lisbon")
-    assert empty.text("view", "--export", "page.html") == "1 timelines in page.html\n"
+    assert empty.text("view", "--export", "page.html") == "1 timeline in page.html\n"
     assert empty.json("view", "ana", "--export", "ana.html") == {"file": "ana.html", "slots": 1, "more": False}
     assert "Lisbon" in (empty.folder / "page.html").read_text(encoding="utf-8")
     refused = empty.run("view", "--also", "nothing.db", "--export", "b.html")
