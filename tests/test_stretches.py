@@ -20,7 +20,7 @@ BEGUN = datetime(2020, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
 ABOUT = ("ana", "home_city")
 
-days = st.integers(0, 30).map(lambda number: BEGUN + number * DAY)
+days = st.integers(0, 9).map(lambda number: BEGUN + number * DAY)
 
 
 @st.composite
@@ -61,7 +61,7 @@ def told(history: list[dict[str, Any]], cardinality: str) -> Iterator[Memory]:
         yield memory
 
 
-histories = st.lists(statements(), min_size=1, max_size=14)
+histories = st.lists(statements(), min_size=3, max_size=14)
 ends = st.tuples(days, days).filter(lambda pair: pair[0] < pair[1])
 
 
