@@ -234,6 +234,7 @@ def test_a_sync_by_another_process_is_told_on_the_open_page_and_shown(running: A
 
 
 def test_the_exported_page_is_read_without_a_server(running: Any, story: Path) -> None:
+    Shell(story).text("--db", "tablet.db", "remember", CUSTOMER, "language", "Greek")
     Shell(story).text("--db", "tablet.db", "view", "--also", "phone.db", "--export", "page.html")
     context = running.new_context(viewport={"width": 1000, "height": 800})
     page = context.new_page()
