@@ -129,6 +129,8 @@ class AsyncMemory:
     names = _on_owner(Memory.names)
     predicates_of = _on_owner(Memory.predicates_of)
     belief_map = _on_owner(Memory.belief_map)
+    outline = _on_owner(Memory.outline)
+    moments = _on_owner(Memory.moments)
     history_page = _on_owner(Memory.history_page)
     read_log = _on_owner(Memory.read_log)
     last_known = _on_owner(Memory.last_known)

@@ -8,13 +8,15 @@ from typing import NamedTuple
 
 from syncmem import statements
 from syncmem.errors import InvalidInput, NotFound, SeveralValues
-from syncmem.model.instant import EARLIEST, from_datetime
+from syncmem.model.instant import BEGINNING, EARLIEST, FOREVER, from_datetime
 from syncmem.model.names import meant
 from syncmem.model.predicate import Predicate
+from syncmem.model.record import Record
 from syncmem.opened import Opened
 from syncmem.reasons import Reasons
 from syncmem.replica.catalog import VAULT, Slot
 from syncmem.replica.reading import Placed, Visible
+from syncmem.replica.stretch import Stretch, spoken_of
 from syncmem.results import Belief, Explanation, Grade, HistoryEntry, Timeline
 from syncmem.statements import When
 from syncmem.vouching import presumed_since
@@ -144,22 +146,33 @@ class Asking(Opened):
         asserted_by: When | None = None,
         device: str | None = None,
         presumed: bool = False,
+        valid_from: When | None = None,
+        valid_to: When | None = None,
         scope: str = VAULT,
         zone: str | tzinfo | None = None,
     ) -> Timeline:
         """All that is believed of one slot, over valid time; the axes as in :meth:`believe`.
 
-        ``presumed``: also tell from when on each belief is only presumed to hold still.
+        Args:
+            presumed: also tell from when on each belief is only presumed to hold still.
+            valid_from, valid_to: only what holds somewhere between them; each belief is told as a whole.
         """
+        within = self._stretch(valid_from, valid_to, zone)
         with self._looking():
             view = self._view(scope, known_at, asserted_by, device, zone)
-            told = [(slot, self._all(view, slot)) for slot in self._slots(view, scope, entity, predicate)]
+            told = [(slot, self._all(view, slot, within)) for slot in self._slots(view, scope, entity, predicate)]
             if not told:
                 return Timeline(scope, entity, predicate, ())
             slot, placed = next((each for each in told if each[1]), told[0])
             beliefs = [self._telling.belief(slot, rectangle, view.grade) for _, rectangle in placed]
-            since = presumed_since(placed, self._reading.records(slot, self._visible(view))) if presumed else ()
+            since = presumed_since(placed, self._behind(slot, view, placed)) if presumed else ()
             return Timeline(slot.scope, slot.entity, slot.predicate, tuple(beliefs), since)
+
+    def _behind(self, slot: Slot, view: _View, placed: list[Placed]) -> list[Record]:
+        """The statements that say something about some beliefs of a slot."""
+        visible, rectangles = self._visible(view), [rectangle for _, rectangle in placed]
+        behind = {rectangle.claim for rectangle in rectangles}
+        return self._reading.records(slot, visible, spoken_of(Stretch().around(rectangles), behind))
 
     def history(
         self,
@@ -305,6 +318,11 @@ class Asking(Opened):
         found = meant(predicate, {name: each for name, where, each in listed if where in (scope, VAULT)})
         return found if len(found) == 1 else []
 
+    def _stretch(self, valid_from: When | None, valid_to: When | None, zone: str | tzinfo | None = None) -> Stretch:
+        """The stretch of valid time that was asked for."""
+        start = BEGINNING if valid_from is None else self._moment(valid_from, zone)
+        return Stretch(start, FOREVER if valid_to is None else self._moment(valid_to, zone))
+
     def _view(
         self,
         scope: str,
@@ -331,10 +349,10 @@ class Asking(Opened):
             return self._reading.at(slot, instant, view.n)
         return [p for p in self._reading.folded(slot, view.folded) if p[1].valid_from <= instant < p[1].valid_to]
 
-    def _all(self, view: _View, slot: Slot) -> list[Placed]:
+    def _all(self, view: _View, slot: Slot, within: Stretch) -> list[Placed]:
         if view.folded is None:
-            return self._reading.timeline(slot, view.n)
-        return self._reading.folded(slot, view.folded)
+            return self._reading.within(slot, within, view.n)
+        return [placed for placed in self._reading.folded(slot, view.folded) if within.meets(placed[1])]
 
     def _visible(self, view: _View) -> Visible:
         """The events on which the answers of a view rest."""

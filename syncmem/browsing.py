@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -11,8 +12,12 @@ from syncmem import statements
 from syncmem.asking import Asking
 from syncmem.model.instant import FOREVER, dated, shown
 from syncmem.replica.catalog import VAULT, Slot
+from syncmem.replica.outline import NOTHING, outlined
+from syncmem.replica.outline import Outline as Outline
 from syncmem.replica.rectangles import Rectangle
+from syncmem.replica.stretch import Stretch, spoken_of
 from syncmem.results import Belief, HistoryEntry, as_dict
+from syncmem.statements import When
 
 PAGE: Final = 50
 RECTANGLES_MAX: Final = 20_000  # of one slot; more recent ones come first
@@ -25,8 +30,9 @@ _NEXT: Final = f"SELECT DISTINCT s.entity {_SPOKEN_OF} AND s.entity > ?3 ORDER B
 _BEFORE: Final = f"SELECT DISTINCT s.entity {_SPOKEN_OF} AND s.entity < ?3 ORDER BY s.entity DESC LIMIT ?4"
 _RECTANGLES: Final = (
     "SELECT valid_from, valid_to, value, trust, contested, source, claim, known_from, known_to FROM beliefs "
-    "WHERE slot = ? ORDER BY known_from DESC, valid_from DESC LIMIT ?"
+    "WHERE slot = ?1 AND valid_from < ?3 AND valid_to > ?2 ORDER BY known_from DESC, valid_from DESC LIMIT ?4"
 )
+_TIMES: Final = "SELECT n, time FROM transactions WHERE n IN (SELECT value FROM json_each(?)) ORDER BY n"
 _RECALLS: Final = (
     "SELECT no, id, time, n, question, asked, (SELECT count(*) FROM recalled r WHERE r.recall = recalls.no AND handed) "
     "FROM recalls WHERE ?1 IS NULL OR no < ?1 ORDER BY no DESC LIMIT ?2"
@@ -104,7 +110,7 @@ class HistoryPage:
 
 
 class Browsing(Asking):
-    """names, scopes, belief_map, history_page, read_log, last_known."""
+    """names, scopes, belief_map, outline, moments, history_page, read_log, last_known."""
 
     def names(
         self, *, after: str = "", before: str | None = None, text: str | None = None, limit: int = PAGE,
@@ -127,25 +133,73 @@ class Browsing(Asking):
             found = {log.key.scope for log in self._replica.logs.held() if log.key is not None}
         return sorted(found, key=lambda scope: (scope != VAULT, scope))
 
-    def belief_map(self, entity: str, predicate: str, *, scope: str = VAULT) -> BeliefMap:
-        """What this device believed of a slot when: the rectangles, valid time by known time."""
+    def belief_map(
+        self, entity: str, predicate: str, *, valid_from: When | None = None, valid_to: When | None = None,
+        scope: str = VAULT,
+    ) -> BeliefMap:  # fmt: skip
+        """What this device believed of a slot when: the rectangles, valid time by known time.
+
+        ``valid_from``, ``valid_to``: only those that hold somewhere between them.
+        """
+        within = self._stretch(valid_from, valid_to)
         with self._looking():
             for slot in self._slots(self._view(scope, None, None, None, None), scope, entity, predicate):
-                rows = self._replica.db.execute(_RECTANGLES, (slot.id, RECTANGLES_MAX + 1)).fetchall()
+                rows = self._replica.db.execute(_RECTANGLES, (slot.id, *within, RECTANGLES_MAX + 1)).fetchall()
                 if rows:
                     held = tuple(self._held_belief(slot, row) for row in reversed(rows[:RECTANGLES_MAX]))
                     return BeliefMap(held, self._times(held), len(rows) > RECTANGLES_MAX)
             return BeliefMap((), (), False)
 
+    def outline(
+        self, entity: str, predicate: str, *, known_at: When | int | None = None, valid_from: When | None = None,
+        valid_to: When | None = None, scope: str = VAULT,
+    ) -> Outline:  # fmt: skip
+        """How much there is of a slot, counted by stretches of time: quick, however much it is.
+
+        ``valid_from``, ``valid_to``: only of what holds somewhere between them.
+
+        >>> from syncmem import Memory
+        >>> with Memory(":memory:", zone="UTC", embedder=None) as memory:
+        ...     for year in (2019, 2021, 2024):
+        ...         _ = memory.remember("ana", "job", f"job of {year}", changed_on=str(year))
+        ...     outline = memory.outline("ana", "job", valid_from="2020")
+        ...     [(group.valid_from.year, group.beliefs) for group in outline.groups], outline.rectangles
+        ([(2019, 1), (2021, 1), (2024, 1)], 3)
+        """
+        within = self._stretch(valid_from, valid_to)
+        with self._looking():
+            view = self._view(scope, known_at, None, None, None)
+            for slot in self._slots(view, scope, entity, predicate):
+                believed = [each for _, each in self._reading.within(slot, within, view.n)]
+                found = outlined(self._replica.db, slot.id, believed, within)
+                if found.rectangles:
+                    return found
+            return NOTHING
+
+    def moments(self, transactions: Sequence[int]) -> dict[int, datetime]:
+        """When transactions of this device were, by its corrected clock."""
+        with self._looking():
+            rows = self._replica.db.execute(_TIMES, (json.dumps(list(transactions)),)).fetchall()
+        return {n: time for n, told in rows if (time := dated(told)) is not None}
+
     def history_page(
-        self, entity: str, predicate: str, *, skip: int = 0, limit: int = PAGE, scope: str = VAULT
-    ) -> HistoryPage:
-        """Some of the events about a slot, the latest to arrive first; see :meth:`history`."""
+        self, entity: str, predicate: str, *, valid_from: When | None = None, valid_to: When | None = None,
+        skip: int = 0, limit: int = PAGE, scope: str = VAULT,
+    ) -> HistoryPage:  # fmt: skip
+        """Some of the events about a slot, the latest to arrive first; see :meth:`history`.
+
+        ``valid_from``, ``valid_to``: of the claims and ends only those that speak of something between them, or on
+        which rests what is believed there.
+        """
         first = statements.at_least("skip", skip, 0)
         last = first + statements.at_least("limit", limit)
+        within = self._stretch(valid_from, valid_to)
         with self._looking():
             for slot in self._slots(self._view(scope, None, None, None, None), scope, entity, predicate):
-                found = self._telling.about(slot, self._replica.catalog.names(slot))[::-1]
+                wanted = None
+                if within != Stretch():
+                    wanted = spoken_of(within, {each.claim for _, each in self._reading.within(slot, within)})
+                found = self._telling.about(slot, self._replica.catalog.names(slot), wanted)[::-1]
                 if any(self._telling.says_something(position) for position in found):
                     told = found[first:last]
                     return HistoryPage(tuple(self._telling.entry(position, slot) for position in told), len(found))
@@ -180,6 +234,4 @@ class Browsing(Asking):
 
     def _times(self, held: tuple[HeldBelief, ...]) -> tuple[tuple[int, datetime], ...]:
         numbers = sorted({n for each in held for n in (each.known_from, each.known_to) if n is not None})
-        sql = "SELECT time FROM transactions WHERE n = ?"
-        told = [(n, dated(self._replica.db.execute(sql, (n,)).fetchone()[0])) for n in numbers]
-        return tuple((n, time) for n, time in told if time is not None)
+        return tuple(self.moments(numbers).items())

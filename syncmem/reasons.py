@@ -10,10 +10,12 @@ from syncmem.model.sweep import sweep
 from syncmem.replica.catalog import Slot
 from syncmem.replica.reading import Reading, Visible
 from syncmem.replica.replica import Replica
+from syncmem.replica.stretch import Near
 from syncmem.replica.telling import Telling
 from syncmem.replica.timelines import NONE_KEY, spread_over_lanes
 from syncmem.results import Belief, Explanation, HistoryEntry
 
+LOST_TOLD_MAX: Final = 12  # in words; all that were weighed are in the explanation
 REPLACED: Final = "a statement about a later time replaced it"  # which is no contradiction
 
 
@@ -27,8 +29,12 @@ class Reasons:
 
     def explain(self, slot: Slot, instant: int, belief: Belief | None, visible: Visible) -> Explanation:
         """Why ``belief`` (or nothing) is believed of a slot at a valid instant, by the visible events."""
-        records = self._reading.records(slot, visible)
+        behind = None if belief is None else self._telling.position(belief.event)
+        near = Near(instant, behind, visible.row)
+        records = self._reading.records(slot, visible, near)
         winner = self._winner(slot, records, instant, belief, visible)
+        if winner is None:  # what took it over from the one behind it may be out of sight
+            winner = next((record for record in records if record.position == behind), None)
         claims = [record for record in records if record.role in CLAIM_ROLES]
         if winner is not None and self._reading.definition(slot, visible).many:
             claims = [record for record in claims if record.key in (winner.key, NONE_KEY)]  # others do not interact
@@ -44,7 +50,7 @@ class Reasons:
             else:
                 lost.append((entry, _why_lost(record, winner, instant)))
         shown = None if winner is None else self._telling.entry(winner.position)
-        text = _text(belief, shown, len(supports), lost, len(gone))
+        text = _text(belief, shown, len(supports), lost, len(gone), near.passed_over)
         return Explanation(belief, shown, tuple(supports), tuple(lost), tuple(gone), text)
 
     def _winner(
@@ -89,6 +95,7 @@ def _text(
     supports: int,
     lost: list[tuple[HistoryEntry, str]],
     gone: int,
+    elsewhere: int,
 ) -> str:
     if belief is None or winner is None:
         head = "Nothing is believed there."
@@ -101,10 +108,21 @@ def _text(
     if winner is not None and winner.derived_from:
         parts.append(f"It is derived from {', '.join(winner.derived_from)}, and goes with any of them.")
     if supports:
-        parts.append(f"{supports} more statement(s) say the same.")
-    parts += [f"{entry.value!r} does not hold: {why}." for entry, why in lost]
+        parts.append(f"{_counted(supports, 'more statement says', 'more statements say')} the same.")
+    parts += [f"{entry.value!r} does not hold: {why}." for entry, why in lost[:LOST_TOLD_MAX]]
+    if len(lost) > LOST_TOLD_MAX:
+        parts.append(
+            f"{_counted(len(lost) - LOST_TOLD_MAX, 'more statement does', 'more statements do')} not hold either."
+        )
     if gone:
-        parts.append(f"{gone} statement(s) were taken back.")
+        parts.append(f"{_counted(gone, 'statement was', 'statements were')} taken back.")
+    if elsewhere:
+        told = _counted(elsewhere, "statement about another time is", "statements about other times are")
+        parts.append(f"{told} not weighed here.")
     if belief is not None and belief.contested:
         parts.append("It is contested: ask the user.")
     return " ".join(parts)
+
+
+def _counted(number: int, one: str, several: str) -> str:
+    return f"{number:,} {one if number == 1 else several}"

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from syncmem.model.instant import EARLIEST, to_datetime
-from syncmem.model.record import CLAIM_ROLES, Record, Role
+from syncmem.model.record import CLAIM_ROLES, Record
 from syncmem.replica.reading import Placed
+from syncmem.replica.stretch import vouched_until
 
 
 def presumed_since(placed: Sequence[Placed], records: Iterable[Record]) -> tuple[datetime | None, ...]:
@@ -21,8 +22,7 @@ def presumed_since(placed: Sequence[Placed], records: Iterable[Record]) -> tuple
     for record in records:
         if record.role in CLAIM_ROLES and record.counts:
             keys[record.position] = record.key
-            until = record.anchor if record.role == Role.OPEN else record.stop
-            voices.setdefault(record.key, []).append((record.start, until))
+            voices.setdefault(record.key, []).append((record.start, vouched_until(record)))
     result: list[datetime | None] = []
     for _, rectangle in placed:
         said = voices.get(keys.get(rectangle.claim, b""), ())

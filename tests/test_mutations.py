@@ -275,7 +275,7 @@ BUGS = (
     Bug(
         "what was asserted by then includes what was asserted later",
         "replica/visible.py",
-        "record.hlc <= self.clock",
+        "row[_HLC] <= self.clock",
         "True",
     ),
 )

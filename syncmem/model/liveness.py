@@ -63,6 +63,7 @@ class Actor:
     corrects: bool = False  # a claim or a denial that names others
     twins: bytes | None = None  # what it shares with its twins, see :mod:`syncmem.model.evidence`
     roots: tuple[Ref, ...] | None = None  # what a derived claim names
+    ends: tuple[Ref, ...] = ()  # what an end names
     corroborated_by: int = 0  # so many independent sources it says that it has
 
 

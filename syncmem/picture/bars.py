@@ -57,7 +57,7 @@ class Bar:
         if self.count == 1:
             parts.append(f"{self.source or 'source not named'}, trust {self.trust}")
         if self.contested:
-            parts.append("contested")
+            parts.append("contested" if self.count == 1 else "some contested")
         if self.presumed is not None:
             parts.append(f"only presumed {presumed_text(self.presumed, zone)}")
         return "; ".join(parts)
@@ -124,14 +124,15 @@ def gathered(bars: Sequence[Bar], bars_max: int) -> tuple[Bar, ...]:
 
 
 def _one(group: list[Bar]) -> Bar:
-    """A bar for many."""
+    """A bar for many; how many values those have is told where each bar of the group is one belief."""
     count, values = sum(bar.count for bar in group), len({bar.text for bar in group})
+    text = f"{count:,} beliefs" + (f", {values} values" if count == len(group) else "")
     start = None if any(bar.start is None for bar in group) else min(bar.start for bar in group if bar.start)
     end = None if any(bar.end is None for bar in group) else max(bar.end for bar in group if bar.end)
-    if count == 1:
+    if len(group) == 1:
         return group[0]
     return replace(
-        group[0], text=f"{count} beliefs, {values} values", start=start, end=end, presumed=None, count=count,
+        group[0], text=text, start=start, end=end, presumed=None, count=count,
         contested=any(bar.contested for bar in group),
     )  # fmt: skip
 

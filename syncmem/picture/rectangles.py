@@ -24,7 +24,8 @@ from syncmem.picture.timeline import WIDTH, axis, legend_of, mark, opacity_of
 
 COLUMNS_MAX: Final = 40  # bounds of valid time
 LINES_MAX: Final = 16  # bounds of known time
-_MARGIN, _TOP, _SIDE, _LINE, _PAD = 122.0, 28.0, 4.0, 30.0, 7.0
+TOP: Final = 28.0
+_MARGIN, _SLIM_MARGIN, _SIDE, _LINE, _PAD = 122.0, 78.0, 4.0, 30.0, 7.0
 _TEXT = 14.2
 
 
@@ -56,24 +57,21 @@ class Map:
 
 
 def draw(
-    drawn: Map, *, now: datetime, zone: tzinfo, name: str, title: str, width: float = WIDTH, hues: Hues | None = None,
-    known: int | None = None, lead: Callable[[Held], str | None] | None = None,
+    drawn: Map, *, now: datetime | None, zone: tzinfo, name: str, title: str, width: float = WIDTH,
+    hues: Hues | None = None, known: int | None = None, lead: Callable[[Held], str | None] | None = None,
 ) -> Drawing:  # fmt: skip
     """The drawing; ``known``: a transaction to mark, as of which something is shown; ``lead``: where a click leads."""
     hues, coarse, steps, times = hues or Hues(), drawn.held, drawn.steps, drawn.times
-    margin = _MARGIN if width > 500 else 78.0
+    margin = margin_of(width)
     spans = [
         Span(each.bar.start, each.bar.end, min(width_of(each.bar.text[:30], _TEXT), 110) + 2 * _PAD)
         for each in coarse if each.bar.count == 1
     ] + [Span(each.bar.start, each.bar.end) for each in coarse if each.bar.count > 1]  # fmt: skip
     scale = Scale.of(spans, now, zone, first=margin, last=width - _SIDE, edge=26.0, date_room=6.4)
-    lines = _Lines.of(steps, times)
-    shapes: list[Shape] = [*axis(scale, 14, now)]
-    for step, y in zip(steps, lines.places, strict=True):
-        shapes.append(Stroke(margin - 6, y, scale.last, y, "axis"))
-        shapes.append(_step_label(times[step], y, margin, zone))
+    lines = Lines.of(steps, times)
+    shapes: list[Shape] = [*axis(scale, 14, now), *lines.drawn(scale, times, zone)]
     parts = [_part(each, scale, lines, zone, hues, times, lead) for each in coarse]
-    shapes += mark(scale, _TOP - 6, lines.bottom, now)
+    shapes += mark(scale, TOP - 6, lines.bottom, now)
     shapes += [part for part in parts if part is not None]
     if known is not None and steps:
         y = lines.middle(known)
@@ -82,14 +80,13 @@ def draw(
     return Drawing(name, title, width, bottom, (*shapes, *legend))
 
 
-def _step_label(when: datetime, y: float, margin: float, zone: tzinfo) -> Words:
-    local = when.astimezone(zone)
-    text = f"{local.day} {local:%b %Y}" if margin < _MARGIN else f"{local.day} {local:%b %Y %H:%M}"
-    return Words(margin - 10, y - 4, text, "date", "end")
+def margin_of(width: float) -> float:
+    """The room beside a map for the dates of known time."""
+    return _MARGIN if width > 500 else _SLIM_MARGIN
 
 
 @dataclass(frozen=True, slots=True)
-class _Lines:
+class Lines:
     """Where transactions are: the oldest lowest, the place of each is the bottom of what began at it."""
 
     steps: tuple[int, ...]
@@ -97,29 +94,38 @@ class _Lines:
     bottom: float
 
     @staticmethod
-    def of(steps: Sequence[int], times: Mapping[int, datetime]) -> _Lines:
+    def of(steps: Sequence[int], times: Mapping[int, datetime]) -> Lines:
         gaps = [max((times[b] - times[a]) / timedelta(days=1), 0.0) for a, b in pairwise(steps)]
         weights = [min(gap, 40.0) ** 0.5 for gap in gaps] + [3.0]
         heights = shares([_LINE] * len(steps), weights, round(_LINE * len(steps) * 1.5)) if steps else []
-        bottom = _TOP + sum(heights)
+        bottom = TOP + sum(heights)
         places = [bottom - sum(heights[:index]) for index in range(len(steps))]
-        return _Lines(tuple(steps), tuple(places), bottom)
+        return Lines(tuple(steps), tuple(places), bottom)
+
+    def drawn(self, scale: Scale, times: Mapping[int, datetime], zone: tzinfo) -> Iterable[Shape]:
+        """A line where each transaction is, with its date."""
+        margin = scale.first
+        for step, y in zip(self.steps, self.places, strict=True):
+            local = times[step].astimezone(zone)
+            text = f"{local.day} {local:%b %Y}" if margin < _MARGIN else f"{local.day} {local:%b %Y %H:%M}"
+            yield Stroke(margin - 6, y, scale.last, y, "axis")
+            yield Words(margin - 10, y - 4, text, "date", "end")
 
     def place(self, number: int | None) -> float:
         if number is None:
-            return _TOP
+            return TOP
         index = bisect_left(self.steps, number)
-        return self.places[index] if index < len(self.places) else _TOP
+        return self.places[index] if index < len(self.places) else TOP
 
     def middle(self, known: int) -> float:
         """The height of what was believed after a transaction."""
         index = max(bisect_right(self.steps, known) - 1, 0)
-        above = self.places[index + 1] if index + 1 < len(self.places) else _TOP
+        above = self.places[index + 1] if index + 1 < len(self.places) else TOP
         return (self.places[index] + above) / 2
 
 
 def _part(
-    held: Held, scale: Scale, lines: _Lines, zone: tzinfo, hues: Hues, times: Mapping[int, datetime],
+    held: Held, scale: Scale, lines: Lines, zone: tzinfo, hues: Hues, times: Mapping[int, datetime],
     lead: Callable[[Held], str | None] | None,
 ) -> Part | None:  # fmt: skip
     bar = held.bar

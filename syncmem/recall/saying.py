@@ -154,7 +154,7 @@ def _text(entry: Entry, claims: tuple[SaidClaim, ...], hits: tuple[Hit, ...], di
     asked = "a question that was erased since" if entry.question is None else repr(entry.question)
     handed = sum(claim.handed for claim in claims)
     parts = [
-        f"Asked {asked} on {moment(entry.time):%Y-%m-%d %H:%M}, the model was given {handed} belief(s)"
+        f"Asked {asked} on {moment(entry.time):%Y-%m-%d %H:%M}, the model was given {_beliefs(handed)}"
         + (f"; {len(claims) - handed} more did not fit." if handed < len(claims) else ".")
     ]
     for claim in claims:
@@ -164,7 +164,7 @@ def _text(entry: Entry, claims: tuple[SaidClaim, ...], hits: tuple[Hit, ...], di
             parts.append(f"{told}{value} {claim.since}.")
     if entry.question is not None:
         parts.append(
-            f"The same question finds something else now ({len(hits)} belief(s))."
+            f"The same question finds something else now ({_beliefs(len(hits))})."
             if different
             else "The same question is answered the same now."
         )
@@ -177,3 +177,7 @@ def again(entry: Entry, now: int) -> tuple[Axes, int] | None:
         return None
     instant = entry.instant if entry.asked["dated"] else now
     return axes_of(entry.asked, instant), instant
+
+
+def _beliefs(number: int) -> str:
+    return f"{number} belief" + ("" if number == 1 else "s")

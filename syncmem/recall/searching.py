@@ -42,12 +42,19 @@ def _slots_with(replica: Replica, word: str) -> set[int]:
     return found
 
 
-def _lanes_with(replica: Replica, slot: Slot, words: Sequence[str]) -> list[bytes]:
-    """The lanes of a slot in which a value has all of some words."""
+def _lanes_with(replica: Replica, slot: Slot, words: Sequence[str]) -> list[bytes] | None:
+    """The lanes of a slot in which a value has all of some words; None: there are so few that all may be read.
+
+    To find them costs going through all values of the file that have the words.
+    """
+    (values,) = replica.db.execute("SELECT count(*) FROM documents WHERE slot = ?", (slot.id,)).fetchone()
+    if values <= READ_WHOLE_MAX or not replica.catalog.predicate(slot.scope, slot.predicate).many:
+        return None
     wanted = " AND ".join(f'"{word}"*' for word in words)
     return [row[0] for row in replica.db.execute(f"{_LANES} ORDER BY d.lane", (wanted, slot.id)).fetchall()]
 
 
+READ_WHOLE_MAX: Final = 100  # values of a slot
 _ENTITIES: Final = "SELECT rowid >> 1 FROM text_live WHERE text_live MATCH ? AND rowid & 1"
 _VALUES: Final = (
     "SELECT d.slot FROM text_live t JOIN documents d ON d.id = t.rowid >> 1 WHERE text_live MATCH ? AND NOT t.rowid & 1"

@@ -7,12 +7,10 @@ asks of the store is short, however large that is.
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Callable
 from datetime import date, timedelta
-from hashlib import sha256
+from functools import partial
 from hmac import compare_digest
-from pathlib import Path
 from typing import Any, Final
 
 from starlette.concurrency import run_in_threadpool
@@ -32,9 +30,7 @@ from syncmem.relay.rows import RowStore
 
 SHOWN_MAX: Final = 50  # mailboxes
 REALM: Final = "syncmem relay operator"
-_HERE: Final = Path(__file__)
 _EPOCH: Final = date(1970, 1, 1)
-_UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB")
 _ORDERS: Final[dict[str, tuple[Order, str]]] = {
     "size": (Order.SIZE, "the largest first"),
     "age": (Order.AGE, "the oldest first"),
@@ -66,7 +62,7 @@ class Admin:
         self._clock = clock
         self._token = token.encode()
         self._since = clock.now()
-        style = _HERE.with_name("admin.css").read_text(encoding="utf-8")
+        style = _style()
         self._page = _template(style)
         self._headers = _headers(style)
 
@@ -133,34 +129,30 @@ def _row(seen: Seen) -> dict[str, Any]:
 # -- how it is shown --------------------------------------------------------------------------------------
 
 
-def _template(style: str) -> Callable[..., str]:
+def _style() -> str:
+    """Looked for when a page is wanted: a relay without one needs no templates."""
     try:
-        from jinja2 import Environment, StrictUndefined
+        from syncmem.page.making import style
     except ImportError as error:
         raise InvalidInput("the operator's page needs an extra; pip install 'syncmem[relay]'") from error
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"size": _size, "count": lambda number: f"{number:,}"}
-    environment.globals["style"] = style
-    return environment.from_string(_HERE.with_name("admin.html").read_text(encoding="utf-8")).render
+    return style()
+
+
+def _template(style: str) -> Callable[..., str]:
+    from syncmem.page.making import alone, templates
+
+    return partial(templates("syncmem.relay").get_template("admin.html").render, **alone(style))
 
 
 def _headers(style: str) -> dict[str, str]:
     """Nothing but this page's own style is loaded, run, framed, sent or kept."""
-    mark = b64encode(sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{mark}'; base-uri 'none'; form-action 'none'"
+    from syncmem.page.making import alone
+
     return {
-        "content-security-policy": f"{policy}; frame-ancestors 'none'",
+        "content-security-policy": f"{alone(style)['policy']}; frame-ancestors 'none'",
         "cache-control": "no-store",
         "cross-origin-opener-policy": "same-origin",
         "cross-origin-resource-policy": "same-origin",
         "referrer-policy": "no-referrer",
         "x-content-type-options": "nosniff",
     }
-
-
-def _size(number: float) -> str:
-    """Bytes for people: "1.5 MiB"."""
-    unit = 0
-    while number >= 1024 and unit < len(_UNITS) - 1:
-        number, unit = number / 1024, unit + 1
-    return f"{number:.1f} {_UNITS[unit]}" if unit else f"{number:.0f} {_UNITS[0]}"

@@ -12,10 +12,10 @@ from __future__ import annotations
 import itertools
 import json
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from syncmem.codec import pack_flat, unpack_own
 from syncmem.model.instant import BEGINNING, FOREVER
@@ -33,6 +33,9 @@ _NO_CARRY: Final = pack_flat([[], [], []])
 _NO_PAGE: Final = (None, BEGINNING, FOREVER, pack_flat([]), _NO_CARRY)
 _START: Final = itemgetter(5)
 _ROW_ORDER: Final = itemgetter(5, 0)  # start, position
+
+
+Wanted = Callable[[list[Row]], list[Row]]  # of statements as they are stored, in order of start, those that are meant
 
 
 class Update(NamedTuple):
@@ -90,14 +93,14 @@ class Pages:
         sql = "SELECT EXISTS (SELECT 1 FROM pages WHERE slot = ? AND lane = ?)"
         return bool(self._db.execute(sql, (slot, lane)).fetchone()[0])
 
-    def records(self, slot: int, equality: Equality, lane: bytes | None = None) -> list[Record]:
-        """The statements of a slot (or one lane), each once, in order of start."""
+    def records(
+        self, slot: int, equality: Equality, lane: bytes | None = None, wanted: Wanted | None = None
+    ) -> list[Record]:
+        """The statements of a slot (or one lane), each once, in order of start; ``wanted``: which of their rows."""
         sql = "SELECT body FROM pages WHERE slot = ? AND (? IS NULL OR lane = ?)"
-        found = {}
-        for (body,) in self._db.execute(sql, (slot, lane, lane)).fetchall():
-            for record in self._rows(body, equality):
-                found[record.position] = record
-        return sorted(found.values(), key=lambda record: (record.start, record.position))
+        bodies = self._db.execute(sql, (slot, lane, lane)).fetchall()
+        rows = sorted({row[0]: row for (body,) in bodies for row in unpack_own(body)}.values(), key=_ROW_ORDER)
+        return [self.record(row, equality) for row in (rows if wanted is None else wanted(rows))]
 
     def drop(self, slot: int) -> None:
         self._read.clear()
@@ -221,7 +224,7 @@ class Pages:
     def _rows(self, body: bytes, equality: Equality) -> list[Record]:
         return [self.record(row, equality) for row in unpack_own(body)]
 
-    def record(self, row: list[Any], equality: Equality) -> Record:
+    def record(self, row: Row, equality: Equality) -> Record:
         """A record from its stored fields."""
         log = self._logs.by_no[row[0] >> LOG_SHIFT]
         return Record._make([*row, log.id, key(row[3], equality), log.device])

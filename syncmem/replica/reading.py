@@ -16,15 +16,17 @@ from syncmem.model import predicate
 from syncmem.model.event import Event, Frontier, Kind, Statement, readable
 from syncmem.model.instant import BEGINNING, FOREVER
 from syncmem.model.liveness import Liveness, denied
+from syncmem.model.plain import Row
 from syncmem.model.predicate import UNDECLARED, Predicate
 from syncmem.model.record import BY_DENIAL, BY_REFERENCE, DEAD, DENIED, LOG_SHIFT, Record, Role
 from syncmem.model.sweep import sweep
 from syncmem.model.value import Equality, key, same_stored
 from syncmem.replica.catalog import VAULT, Slot
 from syncmem.replica.logs import SEQ_MASK
-from syncmem.replica.pages import Swept
+from syncmem.replica.pages import Swept, Wanted
 from syncmem.replica.rectangles import Rectangle
 from syncmem.replica.replica import Replica
+from syncmem.replica.stretch import Stretch
 from syncmem.replica.timelines import NONE_LANE, SINGLE, lane_of, shown_in, spread_over_lanes
 from syncmem.replica.visible import Visible as Visible
 from syncmem.replica.visible import VisibleNames
@@ -95,6 +97,28 @@ class Reading:
         )
         return [] if found is None else [(lane, found)]
 
+    def within(self, slot: Slot, stretch: Stretch, n: int | None = None) -> list[Placed]:
+        """What is (or was) believed of a slot somewhere in a stretch of valid time; each as a whole."""
+        if stretch == Stretch() or self._lanes(slot, n) != [SINGLE]:
+            return [placed for placed in self.timeline(slot, n) if stretch.meets(placed[1])]
+        view, known = (_CURRENT, ()) if n is None else (_AS_OF, (n,))
+        asked, equality = (
+            (slot.id, SINGLE, *known),
+            self._replica.catalog.predicate(slot.scope, slot.predicate).equality,
+        )
+        number = len(asked) + 1
+        sql = f"SELECT {_COLUMNS} {view} AND valid_from < ?{number} AND valid_to > ?{number + 1} ORDER BY valid_from"
+        rows = [Rectangle._make(row) for row in self._db.execute(sql, (*asked, stretch.end, stretch.start))]
+        if not rows:
+            return []
+        for bound, end in (("valid_to", 0), ("valid_from", -1)):  # equal neighbours outside of it belong to the ends
+            beside = f"SELECT {_COLUMNS} {view} AND {bound} = ?{number}"
+            while row := self._db.execute(beside, (*asked, rows[end][end and 1])).fetchone():
+                if not same_stored(row[2], rows[end].value, equality):
+                    break
+                rows.insert(0 if end == 0 else len(rows), Rectangle._make(row))
+        return as_timeline([(SINGLE, row) for row in rows], equality)
+
     def timeline(self, slot: Slot, n: int | None = None, *, lanes: Collection[bytes] | None = None) -> list[Placed]:
         """All that is (or was) believed of a slot in order of valid time; equal neighbours are one.
 
@@ -106,7 +130,7 @@ class Reading:
                 rows = self._db.execute(_NOW_ALL, (slot.id, lane))
             else:
                 rows = self._db.execute(_THEN_ALL, (slot.id, lane, n))
-            placed += [(lane, Rectangle._make(row)) for row in rows]
+            placed += [(lane, rectangle) for rectangle in map(Rectangle._make, rows)]
         told = as_timeline(placed, self._replica.catalog.predicate(slot.scope, slot.predicate).equality)
         return told if lanes is None else [each for each in told if each[0] in lanes]
 
@@ -187,8 +211,11 @@ class Reading:
             result += [(lane, row) for row in rows]
         return as_timeline(result, definition.equality)
 
-    def records(self, slot: Slot, visible: Visible) -> list[Record]:
-        """The visible claims and ends of a slot, with their status among the visible events."""
+    def records(self, slot: Slot, visible: Visible, wanted: Wanted | None = None) -> list[Record]:
+        """The visible claims and ends of a slot, with their status among the visible events.
+
+        ``wanted``: which of them, by their rows as they are stored.
+        """
         fold = self._replica.fold
         liveness = Liveness(fold.references, visible)
         denials = cache(partial(self._live_denials, visible, liveness))
@@ -196,11 +223,10 @@ class Reading:
         fold.references.decide_denials_by(partial(self._denied_among, denials))
         try:
             with liveness.grounds.remembering():
-                return [
-                    _judged(settled(record), liveness.status(record.position), ours)
-                    for record in fold.timelines.held(*self._asked(slot, visible), equality)
-                    if visible.record(record)
-                ]
+                held = fold.timelines.held(*self._asked(slot, visible), equality, partial(_seen, visible, wanted))
+                in_logs = sorted(held)  # by position: what lies together is read once
+                judged = [_judged(settled(record), liveness.status(record.position), ours) for record in in_logs]
+                return sorted(judged, key=lambda record: (record.start, record.position))
         finally:
             fold.references.decide_denials_by(fold.is_denied)
 
@@ -306,6 +332,10 @@ class Reading:
         return any(logs.any_erased(number, last) for number, last in held.items() if number in logs.by_no)
 
 
+def _seen(visible: Visible, wanted: Wanted | None, rows: list[Row]) -> list[Row]:
+    return [row for row in (rows if wanted is None else wanted(rows)) if visible.row(row)]
+
+
 def as_timeline(placed: list[Placed], equality: Equality) -> list[Placed]:
     """Rectangles in order of valid time, neighbours of equal value as one (contested if any part is)."""
     result: list[Placed] = []
@@ -317,7 +347,8 @@ def as_timeline(placed: list[Placed], equality: Equality) -> list[Placed]:
             result[-1] = (lane, last[1]._replace(valid_to=rectangle.valid_to, contested=contested))
         else:
             result.append((lane, rectangle))
-    return sorted(result, key=_by_time)
+    one_lane = not result or result[0][0] == result[-1][0]
+    return result if one_lane else sorted(result, key=_by_time)
 
 
 def without_none(rows: list[Placed]) -> list[Placed]:

@@ -140,6 +140,12 @@ class References:
         sql = "SELECT DISTINCT target FROM links WHERE target >= ? AND target < ?"
         return {row[0] for row in self._db.execute(sql, (first, first + count))}
 
+    @property
+    def any(self) -> bool:
+        """Whether any event refers to another or withdraws a batch."""
+        sql = "SELECT EXISTS (SELECT 1 FROM links) OR EXISTS (SELECT 1 FROM withdrawals)"
+        return bool(self._db.execute(sql).fetchone()[0])
+
     def withdrawals(self, batch: tuple[str, str]) -> Sequence[int]:
         sql = "SELECT position FROM withdrawals WHERE batch = (SELECT id FROM batches WHERE scope = ? AND name = ?)"
         return [row[0] for row in self._db.execute(sql, batch)]
@@ -186,12 +192,8 @@ class References:
         ]
 
     def named_claim(self, position: int) -> int | None:
-        event = self._logs.event(position)
-        if isinstance(event, Erased) or event.kind != Kind.END:
-            return None
-        payload = readable(event)
-        assert isinstance(payload, Statement)
-        claims = (self._claim_meant(position, ref) for ref in payload.refs or ())
+        actor = self.actor(position)
+        claims = (self._claim_meant(position, ref) for ref in (() if actor is None else actor.ends))
         return next((claim for claim in claims if claim is not None), None)
 
     def _claim_meant(self, position: int, ref: Ref) -> int | None:
@@ -247,6 +249,7 @@ def _evidence(scope: str, kind: int, payload: Payload) -> dict[str, Any]:
     roots = roots_of(kind, payload)
     return {
         "corrects": kind != Kind.END and bool(payload.refs),
+        "ends": tuple(payload.refs or ()) if kind == Kind.END else (),
         "twins": passage_of(scope, kind, payload),
         "roots": None if roots is None else tuple(roots),
         "corroborated_by": corroboration_of(payload),

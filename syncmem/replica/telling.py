@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -38,6 +39,7 @@ from syncmem.model.record import (
 from syncmem.model.value import NONE, decode, from_stored
 from syncmem.replica.catalog import Slot
 from syncmem.replica.logs import SEQ_MASK
+from syncmem.replica.pages import Wanted
 from syncmem.replica.rectangles import Rectangle
 from syncmem.replica.repair import Repaired
 from syncmem.replica.replica import Replica
@@ -60,6 +62,10 @@ _VERBS: Final = {
     Kind.DIFFERENT: "different",
     Kind.EPISODE: "observe",
 }
+_IN_ORDER_OF_ARRIVAL: Final = (
+    "SELECT value FROM json_each(?) ORDER BY "
+    "(SELECT tx FROM runs WHERE position <= value ORDER BY position DESC LIMIT 1), value"
+)
 EFFECTS_TOLD_MAX: Final = 12  # an import may bring thousands in one transaction
 QUOTED_CHARACTERS_MAX: Final = 1_000  # of a passage that is shown with a claim
 _STATUS: Final = (
@@ -148,28 +154,38 @@ class Telling:
         """Whether an event is a statement."""
         return self._replica.fold.timelines.entity_of(position) is not None
 
-    def about(self, slot: Slot, names: Sequence[str]) -> list[int]:
-        """Positions of all events that concern a slot in which some entities stand, in order of arrival."""
+    def about(self, slot: Slot, names: Sequence[str], wanted: Wanted | None = None) -> list[int]:
+        """Positions of all events that concern a slot in which some entities stand, in order of arrival.
+
+        ``wanted``: which of its claims and ends are meant.
+        """
         replica = self._replica
         equality = replica.catalog.predicate(slot.scope, slot.predicate).equality
         asked, timelines = (slot.scope, names, slot.predicate, equality), replica.fold.timelines
-        positions = {record.position for record in [*timelines.held(*asked), *timelines.denials_of(*asked)]}
+        positions = {record.position for record in [*timelines.held(*asked, wanted), *timelines.denials_of(*asked)]}
         positions |= {said.position for name in names for said in replica.aliases.naming(slot.scope, name)}
-        waiting = sorted(positions)  # events of one run are read together
-        while waiting:
-            position = waiting.pop()
-            actor = replica.fold.references.actor(position)
-            links = replica.fold.references.links_to(position)
-            naming = [source for relation, source in links if relation != Relation.RESTS_ON]
-            naming += self._against_roots(position)
-            if actor is not None and actor.batch is not None:
-                naming += replica.fold.references.withdrawals(actor.batch)
-            new = set(naming) - positions
-            positions |= new
-            waiting += sorted(new)
+        positions |= self._against(positions)
         sql = "SELECT position FROM definitions WHERE predicate = ?"
         positions |= {row[0] for row in replica.db.execute(sql, (slot.predicate,)).fetchall()}
-        return sorted(positions, key=lambda position: (replica.logs.arrival(position), position))
+        return [row[0] for row in replica.db.execute(_IN_ORDER_OF_ARRIVAL, (json.dumps(list(positions)),))]
+
+    def _against(self, positions: set[int]) -> set[int]:
+        """The events that take back any of these, or what these rest on, and what takes those back."""
+        references = self._replica.fold.references
+        if not references.any:
+            return set()
+        found, waiting = set[int](), sorted(positions)  # events of one run are read together
+        while waiting:
+            position = waiting.pop()
+            actor = references.actor(position)
+            naming = [source for relation, source in references.links_to(position) if relation != Relation.RESTS_ON]
+            naming += self._against_roots(position)
+            if actor is not None and actor.batch is not None:
+                naming += references.withdrawals(actor.batch)
+            new = set(naming) - positions - found
+            found |= new
+            waiting += sorted(new)
+        return found
 
     def _against_roots(self, position: int) -> list[int]:
         """The events that take back what a claim is derived from, or give it back (statements apart)."""

@@ -23,7 +23,7 @@ from syncmem.model.value import NONE, Equality, encode, key
 from syncmem.replica.catalog import Catalog, Slot
 from syncmem.replica.connection import Database
 from syncmem.replica.logs import Logs
-from syncmem.replica.pages import Pages, Swept, Update, updated
+from syncmem.replica.pages import Pages, Swept, Update, Wanted, updated
 from syncmem.replica.rectangles import Change, Rectangles
 
 SINGLE: Final = b""  # the lane of a single-valued slot
@@ -109,12 +109,15 @@ class Timelines:
         """The claims and ends of a slot."""
         return self._pages.records(slot.id, self._catalog.predicate(slot.scope, slot.predicate).equality)
 
-    def held(self, scope: str, names: Sequence[str], predicate: str, equality: Equality) -> list[Record]:
-        """The claims and ends about some entities, whatever slots they are in."""
+    def held(
+        self, scope: str, names: Sequence[str], predicate: str, equality: Equality,
+        wanted: Wanted | None = None,
+    ) -> list[Record]:  # fmt: skip
+        """The claims and ends about some entities, whatever slots they are in; ``wanted``: which of their rows."""
         slots = {slot for name in names if (slot := self._catalog.find(scope, name, predicate)) is not None}
         found = []
         for slot in sorted(slots):
-            records = self._pages.records(slot.id, equality)
+            records = self._pages.records(slot.id, equality, wanted=wanted)
             alone = set(self._catalog.names(slot)) <= set(names)
             found += [record for record in records if alone or self.entity_of(record.position) in names]
         return sorted(found, key=lambda record: (record.start, record.position))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from syncmem.model.liveness import Liveness
 from syncmem.model.record import Record
@@ -12,6 +12,9 @@ from syncmem.replica.catalog import Slot
 
 if TYPE_CHECKING:
     from syncmem.replica.replica import Replica
+
+
+_POSITION, _HLC = Record._fields.index("position"), Record._fields.index("hlc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,11 @@ class Visible:
 
     def record(self, record: Record) -> bool:
         """As a call with the record's position, without reading its event where its clock decides."""
-        return self.admits(record.position) if self.clock is None else record.hlc <= self.clock
+        return self.row(record)
+
+    def row(self, row: Sequence[Any]) -> bool:
+        """As :meth:`record`, of a record as it is stored."""
+        return self.admits(row[_POSITION]) if self.clock is None else row[_HLC] <= self.clock
 
     def __call__(self, position: int) -> bool:
         return self.admits(position)

@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from syncmem.errors import InvalidInput, SyncmemError
+from syncmem.page.making import style as page_style
 from syncmem.picture.svg import stylesheet
 from syncmem.view import asking, people, slot, standing
 from syncmem.view.guard import STATIC
@@ -64,7 +65,7 @@ def application(viewer: Viewer, form_secret: str) -> Starlette:
 
 def style() -> str:
     """The style sheet of the pages and of the pictures on them."""
-    return stylesheet() + _read("page.css")
+    return stylesheet() + page_style() + _read("view.css")
 
 
 def _shown(viewer: Viewer, page: Page) -> Callable[[Request], Awaitable[Response]]:

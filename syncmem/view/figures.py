@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def timeline_figure(
-    rows: Sequence[Row], *, now: datetime, zone: tzinfo, name: str, title: str, hues: Hues,
+    rows: Sequence[Row], *, now: datetime | None, zone: tzinfo, name: str, title: str, hues: Hues,
     beside: Sequence[Row] = (), lead: Callable[[Bar], str | None] | None = None,
 ) -> Figure:  # fmt: skip
     def drawn(suffix: str, width: float) -> Any:
@@ -52,7 +52,7 @@ def _begin(bar: Bar) -> tuple[bool, float]:
 
 
 def map_figure(
-    found: BeliefMap, *, now: datetime, zone: tzinfo, name: str, title: str, hues: Hues, known: int | None,
+    found: BeliefMap, *, now: datetime | None, zone: tzinfo, name: str, title: str, hues: Hues, known: int | None,
     lead: Callable[[Held], str | None] | None,
 ) -> Figure:  # fmt: skip
     bars = bars_of([each.belief for each in found.held])

@@ -8,10 +8,10 @@ from datetime import datetime, tzinfo
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
 from syncmem.model.instant import local_text
+from syncmem.page.making import templates
 from syncmem.picture.legible import escaped, period_text, presumed_text, shortened, source_text, value_text
 from syncmem.picture.shapes import Drawing
 from syncmem.picture.svg import svg
@@ -42,14 +42,7 @@ class Pages:
     def __init__(self, zone: tzinfo, devices: Mapping[str, str], **everywhere: Any) -> None:
         self.zone = zone
         self._devices = devices
-        self._templates = Environment(
-            loader=PackageLoader("syncmem.view"),
-            autoescape=select_autoescape(default=True, default_for_string=True),
-            undefined=StrictUndefined,
-            auto_reload=False,  # a run shows one version of them
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
+        self._templates = templates("syncmem.view")
         self._templates.filters |= {
             "value": lambda value: shortened(value_text(value), VALUE_CHARACTERS_MAX),
             "name": escaped,
@@ -60,7 +53,6 @@ class Pages:
             "shown": shown,
             "source": lambda source: source_text(source) or "source not named",
             "device": self.device,
-            "counted": lambda number, noun: f"{number:,} {noun}" + ("" if number == 1 else "s"),
         }
         self._templates.globals |= {"to": to, **everywhere}
 

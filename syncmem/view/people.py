@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 from syncmem.picture.bars import Hues
 from syncmem.replica.catalog import VAULT
 from syncmem.view.figures import rows_of_timeline, timeline_figure
-from syncmem.view.pages import to
+from syncmem.view.outlined import rows_of_groups
+from syncmem.view.pages import Figure, to
+from syncmem.view.shown import TOLD_MAX, holding
+from syncmem.view.slot import Asked
 from syncmem.view.viewer import number_of
 
 if TYPE_CHECKING:
@@ -54,10 +57,6 @@ def _holding(viewer: Viewer, name: str, scope: str) -> tuple[list[Belief], int]:
     return found[:BELIEFS_SHOWN], max(len(found) - BELIEFS_SHOWN, 0)
 
 
-def _always(address: str, _: object) -> str:
-    return address
-
-
 def _unless_vault(scope: str) -> str | None:
     return None if scope == VAULT else scope
 
@@ -66,19 +65,9 @@ def thing(viewer: Viewer, request: Request) -> Response:
     """Everything about one name: a timeline for each predicate."""
     entity, scope = request.query_params.get("entity", ""), request.query_params.get("scope") or VAULT
     skip, predicates = number_of(request, "skip"), viewer.memory.predicates_of(entity, scope=scope)
-    now, hues = viewer.present, Hues()
-    slots = []
-    for number, predicate in enumerate(predicates[skip : skip + PREDICATES]):
-        figure = None
-        found = viewer.memory.timeline(entity, predicate, presumed=number < PICTURES_MAX, scope=scope)
-        if number < PICTURES_MAX and len(found):
-            title = f"{entity} {predicate} over time"
-            address = to("/slot", entity=entity, predicate=predicate, scope=_unless_vault(scope))
-            drawn: dict[str, Any] = {"now": now, "zone": viewer.zone, "hues": hues}
-            rows = rows_of_timeline("", found)
-            name = f"slot-{number}"
-            figure = timeline_figure(rows, name=name, title=title, lead=partial(_always, address), **drawn)
-        slots.append((predicate, found.at(now), len(found), figure))
+    hues = Hues()
+    asked = [Asked(entity, predicate, scope) for predicate in predicates[skip : skip + PREDICATES]]
+    slots = [_slot(viewer, each, number, hues) for number, each in enumerate(asked)]
     aliases = viewer.memory.aliases(entity, scope=scope)
     page_of = partial(to, "/thing", entity=entity, scope=_unless_vault(scope))
     return viewer.page(
@@ -90,3 +79,20 @@ def thing(viewer: Viewer, request: Request) -> Response:
         earlier=page_of(skip=max(skip - PREDICATES, 0) or None) if skip else None,
         later=page_of(skip=skip + PREDICATES) if skip + PREDICATES < len(predicates) else None,
     )
+
+
+def _slot(viewer: Viewer, asked: Asked, number: int, hues: Hues) -> tuple[Asked, list[Belief], int, Figure | None]:
+    """One slot of a name: what holds now, how much there is over time, and its picture if there is room for one."""
+    about, now = (asked.entity, asked.predicate), viewer.present
+    outline = viewer.memory.outline(*about, scope=asked.scope)
+    figure = None
+    if number < PICTURES_MAX and outline.beliefs:
+        if outline.beliefs > TOLD_MAX:
+            rows = rows_of_groups(outline)
+        else:
+            rows = rows_of_timeline("", viewer.memory.timeline(*about, presumed=True, scope=asked.scope))
+        figure = timeline_figure(
+            rows, name=f"slot-{number}", title=f"{asked.entity} {asked.predicate} over time", now=now,
+            zone=viewer.zone, hues=hues, lead=lambda bar: asked.link(),
+        )  # fmt: skip
+    return asked, holding(viewer, asked, now), outline.beliefs, figure

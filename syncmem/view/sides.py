@@ -74,18 +74,18 @@ def meetings_of(entries: Sequence[HistoryEntry], times: Sequence[tuple[int, date
 
 
 def sides_of(
-    viewer: Viewer, asked: Asked, meeting: Meeting, meetings: Sequence[Meeting], hues: Hues, name: str
+    viewer: Viewer, asked: Asked, meeting: Meeting, meetings: Sequence[Meeting], hues: Hues, name: str, notes_max: int
 ) -> list[Sides]:
     """Before, and after: what each device believed."""
     following = [each for each in meetings if each.first > meeting.last]
     until = following[0].begun - _INSTANT if following else None
-    sides = _sides(viewer, asked, meeting, until)
+    sides = _sides(viewer, asked, meeting, until, notes_max)
     lines = {
         "before": [(side.label, side.before, side.grade) for side in sides],
         "after": [(side.label, side.after, side.grade) for side in sides],
     }
     rows = {when: [row for label, found, _ in each for row in _rows(label, found)] for when, each in lines.items()}
-    drawn: dict[str, Any] = {"now": viewer.present, "zone": viewer.zone, "hues": hues}
+    drawn: dict[str, Any] = {"now": asked.meets(viewer.present), "zone": viewer.zone, "hues": hues}
     title = f"{asked.entity} {asked.predicate} on each device {{}} they met"
     return [
         Sides(
@@ -103,13 +103,14 @@ def _rows(label: str, found: Timeline) -> list[Row]:
     return rows_of_timeline(label, found) or [Row(label, ())]
 
 
-def _sides(viewer: Viewer, asked: Asked, meeting: Meeting, until: datetime | None) -> list[Side]:
+def _sides(viewer: Viewer, asked: Asked, meeting: Meeting, until: datetime | None, notes_max: int) -> list[Side]:
     """This device by its transactions, the others by time; ``until`` is the last moment before they met again."""
     about: dict[str, Any] = {
         "entity": asked.entity,
         "predicate": asked.predicate,
         "scope": asked.scope,
         "presumed": True,
+        **asked.within,
     }
     own, early = viewer.memory, meeting.begun - _INSTANT
     before, after = (own.timeline(known_at=n, **about) for n in (meeting.first - 1, meeting.last))
@@ -117,7 +118,7 @@ def _sides(viewer: Viewer, asked: Asked, meeting: Meeting, until: datetime | Non
     for label, other in viewer.also.items():
         before, after = (other.timeline(known_at=time, **about) for time in (early, until))
         sides.append(Side(label, before, after, Grade.EXACT))
-    told = [id for id, events in _others(viewer) if events <= _notes_max(asked)]
+    told = [id for id, events in _others(viewer) if events <= notes_max]
     for id in told:
         try:
             before, after = (own.timeline(device=id, known_at=time, **about) for time in (early, until))
@@ -127,9 +128,9 @@ def _sides(viewer: Viewer, asked: Asked, meeting: Meeting, until: datetime | Non
     return sides
 
 
-def unread(viewer: Viewer, asked: Asked) -> list[str]:
+def unread(viewer: Viewer, notes_max: int) -> list[str]:
     """The devices whose logs are too long to be read for their notes."""
-    return [id for id, events in _others(viewer) if events > _notes_max(asked)]
+    return [id for id, events in _others(viewer) if events > notes_max]
 
 
 def _others(viewer: Viewer) -> list[tuple[str, int]]:
@@ -138,8 +139,11 @@ def _others(viewer: Viewer) -> list[tuple[str, int]]:
     return [(device.id, device.events) for device in viewer.memory.devices() if device.id not in at_hand]
 
 
-def _notes_max(asked: Asked) -> int:
-    return NOTES_EVENTS_MAX if asked.meeting is None else NOTES_ASKED_MAX
+def notes_max(asked: Asked, *, long: bool) -> int:
+    """Up to how many events of a device its notes are read; ``long``: the slot is, and all of it has to be folded."""
+    if asked.meeting is not None:
+        return NOTES_ASKED_MAX
+    return 0 if long else NOTES_EVENTS_MAX
 
 
 def _least_sure(*found: Timeline) -> Grade:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
 from syncmem.errors import InvalidInput
@@ -11,13 +11,12 @@ from syncmem.picture.bars import Hues
 from syncmem.replica.catalog import VAULT
 from syncmem.view.pages import to
 from syncmem.view.shown import TABLE_ROWS, told
-from syncmem.view.viewer import moment_of, number_of
+from syncmem.view.viewer import bound_of, moment_of, number_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from syncmem.browsing import BeliefMap
     from syncmem.results import HistoryEntry
     from syncmem.view.viewer import Viewer
 
@@ -45,17 +44,30 @@ class Asked:
     meeting: int | None = None
 
     @staticmethod
-    def of(request: Request) -> Asked:
+    def of(request: Request, zone: tzinfo) -> Asked:
         asked = request.query_params
         entity, predicate = asked.get("entity", ""), asked.get("predicate", "")
         if not entity or not predicate:
             raise InvalidInput("which slot? follow a link from the list of people and things")
-        known = number_of(request, "known") if asked.get("known") else None
+        since, until = bound_of(request, "since", zone, end=False), bound_of(request, "until", zone, end=True)
+        if since is not None and until is not None and since >= until:
+            raise InvalidInput("that stretch of time ends before it begins; go back and change one of the dates")
         return Asked(
-            entity, predicate, asked.get("scope") or VAULT, known, moment_of(request, "at"),
-            moment_of(request, "since"), moment_of(request, "until"), number_of(request, "skip"),
-            number_of(request, "meeting") if asked.get("meeting") else None,
+            entity, predicate, asked.get("scope") or VAULT,
+            known=number_of(request, "known") if asked.get("known") else None,
+            at=moment_of(request, "at"), since=since, until=until, skip=number_of(request, "skip"),
+            meeting=number_of(request, "meeting") if asked.get("meeting") else None,
         )  # fmt: skip
+
+    @property
+    def within(self) -> dict[str, Any]:
+        """The stretch as verbs of the memory take it."""
+        return {"valid_from": self.since, "valid_to": self.until}
+
+    def meets(self, moment: datetime) -> datetime | None:
+        """A moment, if it lies in the stretch."""
+        inside = (self.since is None or self.since <= moment) and (self.until is None or moment < self.until)
+        return moment if inside else None
 
     def link(self, fragment: str = "", **changed: Any) -> str:
         """The address of this page, with something else of it shown."""
@@ -67,6 +79,11 @@ class Asked:
         }  # fmt: skip
         return to("/slot", fragment, **given)
 
+    def history(self, skip: int | None = None) -> str:
+        """The address of its whole history."""
+        scope = None if self.scope == VAULT else self.scope
+        return to("/history", entity=self.entity, predicate=self.predicate, scope=scope, skip=skip)
+
 
 def _iso(moment: datetime | None) -> str | None:
     return None if moment is None else moment.isoformat()
@@ -74,10 +91,9 @@ def _iso(moment: datetime | None) -> str | None:
 
 def slot(viewer: Viewer, request: Request) -> Response:
     """The page of one slot."""
-    asked = Asked.of(request)
-    found = viewer.memory.belief_map(asked.entity, asked.predicate, scope=asked.scope)
-    asked = _stepped(asked, request, found)
-    return viewer.page("slot.html", **told(viewer, asked, found, Hues()), said=_said(viewer, request))
+    asked = Asked.of(request, viewer.zone)
+    asked = _stepped(viewer, asked, request)
+    return viewer.page("slot.html", one=told(viewer, asked, Hues()), asked=asked, said=_said(viewer, request))
 
 
 def _said(viewer: Viewer, request: Request) -> HistoryEntry | None:
@@ -86,18 +102,18 @@ def _said(viewer: Viewer, request: Request) -> HistoryEntry | None:
     return viewer.memory.event(event) if event else None
 
 
-def _stepped(asked: Asked, request: Request, found: BeliefMap) -> Asked:
-    """The slider tells a step among those of the map: as of which transaction it is."""
-    if not request.query_params.get("step") or not found.times:
+def _stepped(viewer: Viewer, asked: Asked, request: Request) -> Asked:
+    """The slider tells a step among the changes that are shown: as of which transaction it is."""
+    if not request.query_params.get("step"):
         return asked
-    step = min(number_of(request, "step"), len(found.times) - 1)
-    last = step == len(found.times) - 1
-    return replace(asked, known=None if last else found.times[step][0])
+    changes = viewer.memory.outline(asked.entity, asked.predicate, scope=asked.scope, **asked.within).changes
+    step = number_of(request, "step")
+    return replace(asked, known=changes[step] if step < len(changes) - 1 else None)
 
 
 def history(viewer: Viewer, request: Request) -> Response:
     """All events about a slot, a page at a time."""
-    asked = Asked.of(request)
+    asked = Asked.of(request, viewer.zone)
     found = viewer.memory.history_page(
         asked.entity, asked.predicate, skip=asked.skip, limit=TABLE_ROWS, scope=asked.scope
     )

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from syncmem.errors import Busy, InvalidInput, SyncmemError
-from syncmem.model.instant import to_datetime
+from syncmem.model.instant import parse, to_datetime
 from syncmem.view.pages import Pages
 
 if TYPE_CHECKING:
@@ -116,6 +116,15 @@ def moment_of(request: Request, name: str) -> datetime | None:
     if moment.utcoffset() is None:
         raise InvalidInput(f"{name}={text[:40]!r} has no zone; follow a link of a page")
     return moment
+
+
+def bound_of(request: Request, name: str, zone: tzinfo, *, end: bool) -> datetime | None:
+    """A parameter that bounds a stretch of time: a moment, or a date as somebody writes it; ``end``: it is included."""
+    text = request.query_params.get(name, "").strip()
+    if not text or "T" in text:
+        return moment_of(request, name)
+    stated = parse(text, zone=zone)
+    return to_datetime(stated.latest if end else stated.earliest)
 
 
 def gone(address: str) -> Response:

@@ -25,7 +25,7 @@ def test_recall_lists_what_is_found_and_why_said_tells_it_again(living: Shell) -
     assert first.startswith("ana home_city = Lisbon  from 2025-04-01") and "(slot, text " in first
     assert note == "note: only words were compared: there is no embedder"
     again = living.text("why-said", receipt)
-    assert "the model was given 2 belief(s). The same question is answered the same now." in again
+    assert "the model was given 2 beliefs. The same question is answered the same now." in again
     assert "  given: ana home_city = Lisbon" in again and "[holds]" in again
 
 

@@ -20,6 +20,7 @@ from syncmem.relay.limits import Limits
 from syncmem.relay.metrics import Figures, Metrics
 from syncmem.wire.mailbox import Put
 from tests.mailbox.serving import RelayThread, ask_at, new_key, process, running
+from tests.view.browsing import barriers, overflow
 
 ONE = b"stream 1"
 TOKEN = "for-the-operator-alone"
@@ -109,6 +110,7 @@ def browser() -> Iterator[Any]:
     if shutil.which(CHROMIUM) is None:
         pytest.skip("install Debian's package chromium to run this test")
     found = pytest.importorskip("playwright.sync_api", reason="pip install playwright to run this test")
+    pytest.importorskip("axe_playwright_python", reason="pip install axe-playwright-python to run this test")
     with found.sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield started
@@ -132,11 +134,15 @@ def test_a_browser_shows_the_page_with_its_style_and_nothing_of_it_is_refused(
         assert page.get_by_role("cell", name=handle_of(key.mailbox)).is_visible()
         assert page.get_by_role("cell", name="4.9 KiB").first.is_visible()
         page.get_by_role("link", name="by age").click()
-        page.wait_for_url("**/admin?by=age")
+        page.wait_for_url("**/admin?by=age#mailboxes")
         assert page.get_by_text("the oldest first").is_visible()
         if scripts:
             style = "getComputedStyle(document.querySelector('table')).borderCollapse"
             assert page.evaluate(style) == "collapse"
+            for width, scheme in ((1100, "light"), (360, "dark")):
+                page.set_viewport_size({"width": width, "height": 800})
+                page.emulate_media(color_scheme=scheme)
+                assert overflow(page) == 0 and barriers(page) == []
         page.screenshot(path=tmp_path / "page.png", full_page=True)
         assert [one for one in complaints if "favicon" not in one] == []
         context.close()

@@ -258,4 +258,31 @@ PLANTED = (
         ),
         "mailbox/test_http.py::test_a_certificate_counts_only_if_it_is_trusted_and_for_this_host",
     ),
+    Planted(
+        Bug(
+            "a stretch of a timeline has in it what ends where it begins",
+            "replica/reading.py",
+            "AND valid_from < ?{number} AND valid_to > ?{number + 1}",
+            "AND valid_from < ?{number} AND valid_to >= ?{number + 1}",
+        ),
+        "test_stretches.py::test_a_stretch_of_a_timeline_is_the_part_of_it_that_holds_there",
+    ),
+    Planted(
+        Bug(
+            "of many statements only the nearest are weighed, and not those that still reach the moment",
+            "replica/stretch.py",
+            "standing = _standing(rows[:begun], self._instant)[-NEAR:]",
+            "standing = _standing([], self._instant)",
+        ),
+        "test_stretches.py::test_a_slot_of_thousands_of_claims_is_outlined_and_its_reasons_are_few",
+    ),
+    Planted(
+        Bug(
+            "a page about one name tells what a recall had found of others",
+            "view/export.py",
+            "if claim.belief is not None and claim.belief.entity == entity",
+            "if claim.belief is not None",
+        ),
+        "view/test_export.py::test_a_page_about_one_name_tells_of_nobody_else",
+    ),
 )

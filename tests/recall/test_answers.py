@@ -9,6 +9,7 @@ import pytest
 
 from syncmem import NONE, AsyncMemory, Environment, InvalidInput, ManualClock, Memory
 from syncmem.environment import seeded_randomness
+from syncmem.recall import searching
 from syncmem.recall.results import Recalled
 
 DAY = 86_400_000_000
@@ -127,7 +128,11 @@ def test_the_same_for_asyncio() -> None:
     asyncio.run(main())
 
 
-def test_a_search_that_looks_at_few_values_of_a_slot_tells_of_none_as_the_timeline_does(memory: Memory) -> None:
+@pytest.mark.parametrize("read_whole_max", [0, 100])
+def test_a_search_that_looks_at_few_values_of_a_slot_tells_of_none_as_the_timeline_does(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, read_whole_max: int
+) -> None:
+    monkeypatch.setattr(searching, "READ_WHOLE_MAX", read_whole_max)
     memory.define("car", cardinality="many")
     memory.remember("ana", "car", NONE, since="2020-01-01", until="2023-12-31")
     memory.remember("ana", "car", "Fiat", since="2021-01-01", until="2021-12-31")

@@ -19,6 +19,7 @@ from syncmem import Environment, InvalidInput, Memory, NotFound
 from syncmem.view.export import Exported, export
 from tests.cli.running import SECONDS_MAX, Shell, environment
 from tests.view.test_pages import HOSTILE, Tags
+from tests.view.visiting import Visitor
 
 
 def exported(memory: Memory, file: Path, entity: str | None = None) -> Exported:
@@ -51,17 +52,77 @@ def test_a_page_needs_nothing_but_itself_and_runs_nothing(memory: Memory, tmp_pa
     assert len(ids) == len(set(ids)), "pictures have names of their own"
 
 
-def test_who_was_erased_is_in_no_page_made_afterwards(memory: Memory, tmp_path: Path) -> None:
-    with memory:
+def test_who_was_erased_is_in_no_page_made_afterwards(tmp_path: Path) -> None:
+    """Not in timelines, histories or reasons, not in questions, not in the read log, not beside the devices."""
+    (tmp_path / "shared").mkdir()
+    with Memory(tmp_path / "m.db", zone="UTC", embedder=None) as memory:
+        memory.create_vault("laptop")
+        memory.add_mailbox(f"folder:{tmp_path / 'shared'}")
+        memory.define("home_city", cardinality="single")
         memory.remember("ana", "friend", "Zacharias", mentions=["zacharias"])
-        memory.remember("zacharias", "home_city", "Samarkand", source="user")
+        memory.remember("zacharias", "home_city", "Samarkand", changed_on="2020", source="user")
+        memory.remember("zacharias", "home_city", "Bukhara", trust="inference", source="model")
         memory.recall("Where does Zacharias live?")
+        memory.recall("Who is a friend of Ana's?")
+        memory.sync()
         exported(memory, tmp_path / "before.html")
+        exported(memory, tmp_path / "one.html", "zacharias")
         memory.erase("zacharias")
         exported(memory, tmp_path / "after.html")
-    assert "Samarkand" in (tmp_path / "before.html").read_text(encoding="utf-8")
+        with pytest.raises(NotFound):
+            exported(memory, tmp_path / "none.html", "zacharias")
+    before = (tmp_path / "before.html").read_text(encoding="utf-8")
+    asked = "What holds now for home city of zacharias"
+    for told in (
+        "Samarkand",
+        asked,
+        "Where does Zacharias live?",
+        "<bdi>laptop</bdi> (this one)",
+        "folder:",
+        "Mailboxes",
+    ):
+        assert told in before, told
+    assert asked in (tmp_path / "one.html").read_text(encoding="utf-8")
     after = (tmp_path / "after.html").read_text(encoding="utf-8").lower()
-    assert "samarkand" not in after and "zacharias" not in after
+    assert not [name for name in ("samarkand", "bukhara", "zacharias") if name in after]
+    assert "<bdi>laptop</bdi> (this one)" in after and "nothing to ask" in after and "(erased)" in after
+
+
+def test_a_page_shows_what_the_pages_show_without_what_acts(memory: Memory, tmp_path: Path) -> None:
+    with memory:
+        memory.define("home_city", cardinality="single")
+        memory.remember("ana", "home_city", "Berlin", since="2015", observed_at="2020", source="user")
+        memory.remember("ana", "home_city", "Lisbon", changed_on="2024-03", source="user")
+        found = memory.recall("Where does Ana live?")
+        memory.remember("ana", "home_city", "Faro", changed_on="2025-03", source="user")
+        memory.remember("ana", "home_city", "Porto", trust="inference", source="model")
+        visitor = Visitor.of(memory)
+        exported(memory, tmp_path / "page.html")
+        text = (tmp_path / "page.html").read_text(encoding="utf-8")
+        pages = [visitor.slot("ana", "home_city"), visitor.get("/questions"), visitor.get("/devices")]
+        pages.append(visitor.get("/read", receipt=found.receipt))
+    cells = [set(re.findall(r"<td[^>]*>(.*?)</td>", page.text, re.DOTALL)) for page in pages]
+    for shown in cells:
+        plain = {cell for cell in shown if "<a " not in cell and "<form" not in cell}
+        assert plain <= set(re.findall(r"<td[^>]*>(.*?)</td>", text, re.DOTALL)), plain
+    (question,) = re.findall(r'<h2 id="q-[^"]*">(.*?)</h2>', pages[1].text)
+    assert question in text and "only presumed" in text and "Statement by statement" in text
+    assert not {"form", "button", "input", "script"} & {tag for tag, _ in Tags(text).found}
+
+
+def test_a_page_about_one_name_tells_of_nobody_else(memory: Memory, tmp_path: Path) -> None:
+    with memory:
+        for name in ("ana", "ben"):
+            memory.define("home_city", cardinality="single")
+            memory.remember(name, "home_city", f"City of {name}", changed_on="2020", source="user")
+            memory.remember(name, "home_city", f"Guess about {name}", trust="inference", source="model")
+        memory.recall("Where does Ana live, where Ben?")
+        memory.recall("What city is Ben's home?")
+        exported(memory, tmp_path / "ana.html", "ana")
+        text = (tmp_path / "ana.html").read_text(encoding="utf-8")
+    assert "City of ana" in text and "Where does Ana live, where Ben?" in text and "Guess about ana" in text
+    assert "City of ben" not in text and "Guess about ben" not in text
+    assert "Whose events are here" not in text and 'id="devices"' not in text
 
 
 def test_one_name_alone_and_no_file_is_replaced(memory: Memory, tmp_path: Path) -> None:
@@ -80,7 +141,7 @@ def test_one_name_alone_and_no_file_is_replaced(memory: Memory, tmp_path: Path) 
 def test_the_command_line_writes_it(empty: Shell) -> None:
     with empty.memory() as memory:
         memory.remember("ana", "home_city", "Lisbon")
-    assert empty.text("view", "--export", "page.html") == "1 timelines in page.html\n"
+    assert empty.text("view", "--export", "page.html") == "1 timeline in page.html\n"
     assert empty.json("view", "ana", "--export", "ana.html") == {"file": "ana.html", "slots": 1, "more": False}
     assert "Lisbon" in (empty.folder / "page.html").read_text(encoding="utf-8")
     refused = empty.run("view", "--also", "nothing.db", "--export", "b.html")

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,8 @@ import pytest
 from syncmem import Memory
 from syncmem.cli.story import CITY, CUSTOMER, play
 from tests.cli.running import SECONDS_MAX, Shell, environment
+from tests.mailbox.serving import process
+from tests.sync.test_listening import devices
 from tests.view.browsing import Window, barriers, browser, needs_browser, overflow, served, tab_to, until
 from tests.view.test_pages import HOSTILE
 
@@ -60,7 +64,7 @@ def test_no_page_keeps_anybody_out_in_light_in_dark_or_on_a_telephone(window: Wi
         page = window.open(path)
         page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
         assert barriers(page) == []
-        page.set_viewport_size({"width": 390, "height": 800})
+        page.set_viewport_size({"width": 360, "height": 800})
         assert overflow(page) == 0, path
         page.emulate_media(color_scheme="dark")
         assert barriers(page) == []
@@ -122,6 +126,32 @@ def test_without_a_script_every_form_works(running: Any, story: Path) -> None:
         window.close()
 
 
+def test_from_a_slot_of_a_thousand_beliefs_one_is_reached_by_keyboard(running: Any, tmp_path: Path) -> None:
+    with Memory(tmp_path / "long.db", zone="UTC", embedder=None) as memory:
+        memory.define(CITY, cardinality="single")
+        with memory.transaction():
+            for number in range(1_000):
+                day = datetime(2020, 1, 1, tzinfo=UTC) + number * timedelta(days=1)
+                memory.remember("ana", CITY, f"City {number}", since=day, observed_at=day, source="user")
+    with served(tmp_path / "long.db") as entry:
+        window = Window(running, entry)
+        page = window.open("/slot", entity="ana", predicate=CITY)
+        for width in (1100, 360):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert overflow(page) == 0 and barriers(page) == []
+        page.set_viewport_size({"width": 1100, "height": 800})
+        tab_to(page, "25 beliefs, 25 values; from 2020-06.*")  # a block
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+        assert "Only 2020-06" in page.inner_text("main") and barriers(page) == []
+        tab_to(page, "City 180;.*only presumed.*")
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+        assert "'City 180' holds because user said so" in page.inner_text("#why")
+        assert window.complaints == []
+        window.close()
+
+
 def test_a_picture_is_moved_and_enlarged(window: Window) -> None:
     page = window.open("/slot", **SLOT)
     width = "document.getElementById('timeline-wide').getBoundingClientRect().width"
@@ -148,7 +178,7 @@ def test_hostile_text_is_only_text(running: Any, tmp_path: Path) -> None:
         for path in ("/", "/slot?entity=ana&predicate=home_city", "/thing?entity=ana", "/questions", "/reads"):
             page = window.open(path)
             assert barriers(page) == [] and page.locator("main script, main img, main style").count() == 0
-            page.set_viewport_size({"width": 390, "height": 800})
+            page.set_viewport_size({"width": 360, "height": 800})
             assert overflow(page) == 0, path
             page.set_viewport_size({"width": 1100, "height": 800})
         assert HOSTILE[0] in window.open("/").inner_text("main")
@@ -177,7 +207,34 @@ def test_two_tabs_and_a_sync_that_arrives_meanwhile(window: Window, story: Path)
         assert belief is not None and belief.value == "Faro"
 
 
+def test_a_sync_by_another_process_is_told_on_the_open_page_and_shown(running: Any, tmp_path: Path) -> None:
+    """Two devices of one vault and the relay between them, each command a process of its own."""
+    with ExitStack() as stack:
+        relay = stack.enter_context(process(tmp_path / "relay"))
+        with devices(tmp_path, relay.address, "laptop", "phone") as (laptop, _):
+            laptop.define(CITY, cardinality="single")
+            laptop.remember("ana", CITY, "Berlin", changed_on="2019-05", source="user")
+        window = Window(running, stack.enter_context(served(tmp_path / "laptop.db")))
+        stack.callback(window.close)
+        page = window.open("/slot", entity="ana", predicate=CITY)
+        assert "Berlin" in page.inner_text(".now-line")
+        shell = Shell(tmp_path)
+        shell.text("--db", "phone.db", "sync")
+        shell.text("--db", "phone.db", "remember", "ana", CITY, "Lisbon", "--changed-on", "2024-03")
+        shell.text("--db", "phone.db", "sync")
+        assert page.locator("#news").is_hidden(), "nothing has come to this device yet"
+        shell.text("--db", "laptop.db", "sync")
+        page.locator("#news").wait_for(state="visible")
+        with page.expect_navigation():
+            page.locator("#news a").click()
+        assert "Lisbon" in page.inner_text(".now-line")
+        before, after = (page.locator(".side").nth(number).inner_text() for number in range(2))
+        assert "Lisbon" in after and "phone" in after and "before" in before.lower()
+        assert window.complaints == [] and barriers(page) == []
+
+
 def test_the_exported_page_is_read_without_a_server(running: Any, story: Path) -> None:
+    Shell(story).text("--db", "tablet.db", "remember", CUSTOMER, "language", "Greek")
     Shell(story).text("--db", "tablet.db", "view", "--also", "phone.db", "--export", "page.html")
     context = running.new_context(viewport={"width": 1000, "height": 800})
     page = context.new_page()
@@ -188,8 +245,11 @@ def test_the_exported_page_is_read_without_a_server(running: Any, story: Path) -
     for summary in page.locator("details > summary").all():
         summary.click()
     assert barriers(page) == [] and complaints == []
-    assert page.locator("#s0-timeline-wide").is_visible() and "Madrid" in page.inner_text("main")
-    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.locator("#s0-timeline-wide").is_visible()
+    told = page.inner_text("main")
+    for part in ("Madrid", "or 'Madrid'", "Where does customer 17 live?", "Whose events are here", "On each device"):
+        assert part in told, part
+    page.set_viewport_size({"width": 360, "height": 800})
     assert page.locator("#s0-timeline-narrow").is_visible() and overflow(page) == 0
     context.close()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
@@ -99,7 +100,7 @@ def test_the_map_has_each_rectangle_with_both_its_times(tablet: Visitor, story: 
 def test_each_device_stands_beside_the_others_before_and_after_they_met(tablet: Visitor) -> None:
     devices = part(tablet.slot(CUSTOMER, CITY).text, "devices")
     before, after = devices.split("<h3>After</h3>")
-    rows = lambda text: re.findall(r"<tr><td>([^<]*)</td><td><bdi>([^<]*)</bdi>", text)  # noqa: E731
+    rows = lambda text: re.findall(r'"Device">([^<]*)</td><td data-label="Value"><span><bdi>([^<]*)</bdi>', text)  # noqa: E731
     assert rows(before) == [
         *(("this device", value) for value in ("Berlin", "Porto", "Berlin")),
         ("laptop", "Berlin"),
@@ -111,7 +112,7 @@ def test_each_device_stands_beside_the_others_before_and_after_they_met(tablet: 
 
 def test_without_the_others_files_their_own_notes_tell_what_they_believed(story: dict[str, Memory]) -> None:
     devices = part(Visitor.of(story["tablet"]).slot(CUSTOMER, CITY).text, "devices")
-    assert devices.count("<td>device ") >= 6 and "told by the notes that it wrote" in devices
+    assert devices.count('"Device">device ') >= 6 and "told by the notes that it wrote" in devices
 
 
 def test_a_moment_is_explained_when_its_bar_is_followed(tablet: Visitor) -> None:
@@ -432,3 +433,93 @@ def test_what_is_vendored_is_what_its_note_says() -> None:
     digest = hashlib.sha256(folder.joinpath("panzoom-4.6.2.min.js").read_bytes()).hexdigest()
     note = folder.joinpath("VENDORED.txt").read_text(encoding="utf-8")
     assert digest in note and "MIT" in note and "4.6.2" in note
+
+
+# -- more than a page can tell -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def long() -> Iterator[Memory]:
+    """A slot of 700 cities, one of which a model doubts, and of which another device has said one."""
+    with (
+        Memory(":memory:", zone="UTC", embedder=None) as memory,
+        Memory(":memory:", zone="UTC", embedder=None) as other,
+    ):
+        memory.define("home_city", cardinality="single")
+        with memory.transaction():
+            for number in range(700):
+                day = LONG_BEGUN + number * timedelta(days=1)
+                memory.remember("ana", "home_city", f"City {number}", changed_on=day, observed_at=day, source="user")
+        other.remember("ana", "home_city", "Faro", changed_on=LONG_BEGUN + timedelta(days=600, hours=12), source="user")
+        observed = LONG_BEGUN + timedelta(days=605, hours=3)
+        memory.remember(
+            "ana", "home_city", "Madrid", since=LONG_BEGUN + timedelta(days=605), observed_at=observed,
+            trust="inference", source="model",
+        )  # fmt: skip
+        memory.merge(other)
+        yield memory
+
+
+LONG_BEGUN = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+def test_a_slot_of_more_beliefs_than_a_page_tells_is_told_in_groups_that_hold_all_of_them(long: Memory) -> None:
+    page = Visitor.of(long).slot("ana", "home_city")
+    shown = part(page.text, "timeline")
+    assert "701 beliefs in all are too many to tell one by one" in page.words
+    counts = [int(found.replace(",", "")) for found in re.findall(r'data-label="Beliefs">([\d,]+)<', shown)]
+    assert len(counts) <= 40 and sum(counts) == 701
+    assert re.findall(r">(\d{4})</a>", shown)[:2] == ["2020", "2021"], "years to look at alone"
+    counted = re.findall(r"<title>(\S+) beliefs? beginning", part(page.text, "map").partition('class="slim"')[0])
+    assert sum(int(found.replace(",", "")) for found in counted) == long.outline("ana", "home_city").rectangles
+    assert "holds because user said so" in part(page.text, "why").replace("&#39;", "'")
+    assert len(page.text) < 500_000
+
+
+def test_a_block_leads_to_a_stretch_that_is_told_as_a_short_slot_is(long: Memory) -> None:
+    visitor = Visitor.of(long)
+    groups = long.outline("ana", "home_city").groups
+    group = next(g for g in groups if g.contested)
+    shown = part(visitor.slot("ana", "home_city").text, "timeline")
+    links = [
+        link.replace("&amp;", "&").partition("#")[0]
+        for link in re.findall(r'<a href="([^"]*)" aria-label="Look', shown)
+    ]
+    page = visitor.get(links[groups.index(group)])
+    seen = part(page.text, "timeline")
+    assert page.status == 200 and 'class="hatched"' in seen and "contested outline" in seen
+    assert "<bdi>Faro</bdi>" in seen and "Said, and not believed" in seen and "Madrid" in seen
+    assert "Only 2021-" in page.words and all(
+        way in page.words for way in ("Before it", "After it", "Wider", "All of it")
+    )
+    devices = part(page.text, "devices")
+    assert "Faro" in devices.partition("After</h3>")[2] and "Faro" not in devices.partition("After</h3>")[0]
+    assert "Madrid" in part(page.text, "history") and "Retract" in part(page.text, "history")
+    why = next(link for link in re.findall(r'<a href="(/slot[^"]*)" aria-label="Why City 605', seen))
+    reasons = part(visitor.get(why.replace("&amp;", "&").partition("#")[0]).text, "why")
+    assert "City 605" in reasons and "Madrid" in reasons and "trust 30 is less than 90" in reasons
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "told"),
+    [("2021-03", "2021-03", 31), ("2021-03-05", "2021-03-05", 1), ("2020", "2020-02", 60), ("2021-11-30", "", 1)],
+)
+def test_a_stretch_is_named_by_dates_as_somebody_writes_them(long: Memory, since: str, until: str, told: int) -> None:
+    page = Visitor.of(long).slot("ana", "home_city", since=since, until=until)
+    assert f"As a table ({told} belief" in page.words
+
+
+def test_a_stretch_that_ends_before_it_begins_is_refused(long: Memory) -> None:
+    answer = Visitor.of(long).slot("ana", "home_city", since="2022", until="2021")
+    assert answer.status == 400 and "ends before it begins" in answer.words
+
+
+def test_the_slider_works_in_a_stretch_and_on_the_whole(long: Memory) -> None:
+    visitor = Visitor.of(long)
+    around = {"since": "2021-08-23T00:00:00+00:00", "until": "2021-08-24T00:00:00+00:00"}
+    assert "Faro" in part(visitor.slot("ana", "home_city", **around).text, "timeline")
+    before = visitor.slot("ana", "home_city", step=0, **around)
+    assert "As believed" in before.words and "Faro" not in part(before.text, "timeline")
+    last = len(long.outline("ana", "home_city").changes) - 1
+    assert "701 beliefs in all" in visitor.slot("ana", "home_city", step=last).words
+    assert "700 beliefs in all" in visitor.slot("ana", "home_city", step=last - 1).words
