@@ -98,7 +98,7 @@ def test_lines_that_were_cut_off_anywhere_are_refused_before_anything_is_believe
         (b'"cover": {', b'"cover": {"x": "00", '),
         (b'"head": "', b'"head": "zz'),
         (b'"signature": "', b'"signature": "00'),
-        (b'{"seq": 1, ', b'[1, '),
+        (b'{"seq": 1, ', b"[1, "),
     ],
 )
 def test_lines_that_say_something_impossible_are_refused(wrong: bytes, right: bytes, tmp_path: Path) -> None:

@@ -318,4 +318,3 @@ def _matches(namespace: Path, condition: MatchCondition) -> bool:
     from_end = max(0, len(namespace) - len(path))
     part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[from_end:]
     return len(part) == len(path) and all(one in ("*", other) for one, other in zip(path, part, strict=True))
-

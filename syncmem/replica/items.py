@@ -24,8 +24,7 @@ from syncmem.replica.rectangles import Change
 TEXT_LETTERS_MAX: Final = 64  # of a text by which something is found: a name or a tag, not what is told
 _CURRENT: Final = f"slot = ?1 AND lane = x'' AND known_to = {FOREVER}"
 _OPEN: Final = (
-    f"SELECT valid_from, valid_to, claim, value FROM beliefs WHERE {_CURRENT} "
-    "AND valid_to > ?2 ORDER BY valid_from"
+    f"SELECT valid_from, valid_to, claim, value FROM beliefs WHERE {_CURRENT} AND valid_to > ?2 ORDER BY valid_from"
 )
 _BEFORE: Final = f"SELECT valid_from FROM beliefs WHERE {_CURRENT} AND valid_from < ?2 AND valid_to = ?2"
 _KEPT: Final = "SELECT valid_from, no, kind, valid_to, created, claim, value FROM items WHERE slot = ?"

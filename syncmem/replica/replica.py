@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
-from syncmem.codec import pack_flat
 from syncmem.environment import Environment
 from syncmem.errors import BrokenChain, Forked, InvalidInput, PeerError
 from syncmem.model.event import SALT_BYTES, Erase, Event, Frontier, Kind, LogKey, Payload, worded
@@ -20,7 +19,7 @@ from syncmem.model.plain import TIE_WINDOW
 from syncmem.model.record import LOG_SHIFT
 from syncmem.model.subjects import subject_name
 from syncmem.model.sweep import FOLD_VERSION
-from syncmem.replica import rebuilding, schema
+from syncmem.replica import rebuilding, schema, transactions
 from syncmem.replica.aliases import Aliases
 from syncmem.replica.arriving import Arrival
 from syncmem.replica.author import Author
@@ -283,8 +282,7 @@ class Replica:
         self.index.follow(changes, wall)
         if wall < self._last[1]:
             self.db.execute("INSERT INTO eras VALUES (?)", (n,))
-        touched = pack_flat(sorted({change.slot for change in changes}))
-        self.db.execute("INSERT INTO transactions VALUES (?, ?, ?, ?, ?)", (n, wall, wall, FOLD_VERSION, touched))
+        transactions.note(self.db, n, wall, {change.slot for change in changes})
         self._last = (n, wall)
         if Kind.CLOCK_NOTE in {a.event.kind for a in arrivals if isinstance(a.event, Event)}:
             self._retime()

@@ -47,7 +47,6 @@ def test_what_was_skipped_or_lacks_is_told_and_a_shrunken_archive_needs_force(em
     assert forced == "Imported: nothing; known already: 20.\n"
 
 
-
 def test_a_kind_that_nobody_knows_is_refused(empty: Shell) -> None:
     write(empty.folder / "x.json", [])
     outcome = empty.run("import-from", "notion", "x.json")
