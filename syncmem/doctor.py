@@ -12,6 +12,7 @@ from syncmem.model.plain import TIE_WINDOW
 from syncmem.private import others_can_use
 from syncmem.replica import schema, soundness
 from syncmem.replica.driver import MEMORY, dbapi, driver
+from syncmem.replica.inspecting import known_damage
 from syncmem.replica.logs import SEQ_MASK
 from syncmem.replica.replica import Replica
 from syncmem.results import Doctor
@@ -31,6 +32,7 @@ def examine(replica: Replica, *, full: bool) -> Doctor:
             look(replica, facts, problems)
         except soundness.ODD as error:
             problems.append(soundness.told(error))
+    problems += known_damage(replica.db)
     return Doctor(facts, tuple(dict.fromkeys(problems)))
 
 

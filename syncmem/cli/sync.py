@@ -258,7 +258,7 @@ def _change_line(change: SlotChange) -> str:
 
 
 def _status_text(found: Status) -> str:
-    from syncmem.cli.words import counted
+    from syncmem.cli.words import counted, escaped
 
     if found.vault is None:
         raise InvalidInput("this memory belongs to no vault yet; 'syncmem invite folder:PATH' makes one")
@@ -290,6 +290,7 @@ def _status_text(found: Status) -> str:
     if found.chunks:
         lines.append(f"Content of episodes: {found.chunks_here} of {found.chunks} parts are here.")
     lines += [_erasure_line(erasure) for erasure in found.erasures]
+    lines += [f"Damaged: {escaped(damage)}." for damage in found.damage]
     if found.scrub_pending:
         lines.append("Scrub pending: another program reads an old view of the file; end it, then run 'syncmem scrub'.")
     return "\n".join([*lines, *map(_device_line, found.devices)])

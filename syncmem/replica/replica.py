@@ -40,7 +40,7 @@ from syncmem.replica.logs import Logs
 from syncmem.replica.moves import Moves
 from syncmem.replica.readlog import ReadLog
 from syncmem.replica.rectangles import Change
-from syncmem.replica.repair import Repair, Repaired
+from syncmem.replica.repair import Branch, Repair, Repaired
 from syncmem.replica.scrubbing import Scrubber
 from syncmem.replica.sightings import held_in, news, opening_note
 
@@ -273,8 +273,9 @@ class Replica:
     ) -> Written:
         """Erase what is to go, fold what was stored, and record the transaction."""
         arrivals, retold = self.erasing.apply(n, arrivals)
-        if self.erasing.leaves_traces:
-            self.scrubber.mark(n)
+        kinds = {a.event.kind for a in arrivals if isinstance(a.event, Event)}
+        if self.erasing.leaves_traces or (Kind.ERASE in kinds and self.scrubber.keeps_damaged):
+            self.scrubber.mark(n, erased=True)
         changes = [*retold, *self.fold.arrive(n, arrivals, new=new, recheck=recheck)]
         mine = {log.no for log in self.logs.own}
         own = [a.event.hlc for a in arrivals if a.position >> LOG_SHIFT in mine and isinstance(a.event, Event)]
@@ -284,7 +285,7 @@ class Replica:
             self.db.execute("INSERT INTO eras VALUES (?)", (n,))
         transactions.note(self.db, n, wall, {change.slot for change in changes})
         self._last = (n, wall)
-        if Kind.CLOCK_NOTE in {a.event.kind for a in arrivals if isinstance(a.event, Event)}:
+        if Kind.CLOCK_NOTE in kinds:
             self._retime()
         return Written([arrival.position for arrival in arrivals], n, changes)
 
@@ -380,7 +381,16 @@ class Replica:
         arrivals = self._as_repaired(n, [])
         return self._finish(n, arrivals, recheck=positions) if positions else None
 
-    # -- clocks and rebuilding ------------------------------------------------------------------------
+    # -- damage, clocks, rebuilding -------------------------------------------------------------------
+
+    def rescue(self, branches: Sequence[Sequence[Branch]], arrived: Callable[[], dict[int, int]]) -> None:
+        """Say again what is left of own logs; what ``arrived`` names then (position -> transaction) is dated so."""
+        with self.transaction():
+            n = self._last[0] + 1
+            self._repair.begin()
+            self._repair.rescue(branches, n, arrived)
+            if self._repair.stale:
+                self._finish(n, self._as_repaired(n, []))
 
     def _retime(self) -> None:
         self._last = (self._last[0], rebuilding.retime(self.db, self.logs, self.clocks))

@@ -34,7 +34,7 @@ can be dropped and folded again.  Times are microseconds since 1970 UTC; ``-2**6
                    content, ``asked``: what others do not find there; ``lacked``: what is not found here
 ``imported``       of every event that came out of an archive which record of which archive it was, and its batch
 ``candidates``     what was heard and is not judged yet, or is judged and in doubt; of this device alone
-``chores``         what is still to be done to the file: traces to be scrubbed
+``chores``         what is still to be done to the file: traces to be scrubbed, a repair to be finished
 ``documents``      what recall finds: each (slot, value) that is or was believed, with its terms; ``shelves``: the slots
                    they are of; ``indexing``: how far they were made.  Empty until recall is used for the first time
 ``vectors``        of documents, by model; ``embedders``: the models, and how far each has come

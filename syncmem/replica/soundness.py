@@ -16,13 +16,15 @@ from syncmem import labels
 from syncmem.errors import Damaged
 from syncmem.model.event import CHAIN_START, head_words
 from syncmem.replica.chain import Log, blocks, chain_after
+from syncmem.replica.connection import FAILURES, translated
+from syncmem.replica.mending import is_statement
 from syncmem.replica.replica import Replica
 from syncmem.replica.transactions import checksum
 from syncmem.seal.keys import verify
 
 Look = Callable[[Replica], Iterator[str]]
 REPAIR: Final = "run 'syncmem repair'"
-ODD: Final = (AssertionError, LookupError, TypeError, ValueError, Damaged)  # rows that say what none can say
+ODD: Final = (AssertionError, LookupError, TypeError, ValueError, Damaged, *FAILURES)  # what damaged rows lead to
 _RECTANGLES: Final = (
     "SELECT s.scope, s.entity, s.predicate, lane, valid_from, valid_to, known_from, known_to, value, trust, contested "
     "FROM beliefs LEFT JOIN slots s ON s.id = slot ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9"
@@ -30,16 +32,21 @@ _RECTANGLES: Final = (
 _FINDINGS_MAX: Final = 3  # of the file's own structure: more say nothing more
 
 
-def told(error: BaseException) -> str:
-    """What was met, as a sentence."""
+def told(error: Exception) -> str:
+    """What was met, as a sentence; what is no damage is raised."""
+    if isinstance(error, FAILURES):
+        error = translated(error)
+        if not isinstance(error, Damaged):
+            raise error
     return str(error) if isinstance(error, Damaged) else f"a row is damaged ({error!r}); {REPAIR}"
 
 
 def damage(replica: Replica, *, folded: bool = True) -> list[str]:
     """All that is not as it was written; ``folded``: whether what is believed is known to follow from the events."""
     found: list[str] = []
-    looks: list[Look] = [structure, transactions, chunks]
-    for look in [*looks, *(partial(chain, log=log) for log in replica.logs.by_no.values())]:
+    looks: list[Look] = [structure, transactions, roster, chunks]
+    looks += [partial(chain, log=log) for log in replica.logs.by_no.values()]
+    for look in looks:
         try:
             found += look(replica)
         except ODD as error:
@@ -74,6 +81,13 @@ def chain(replica: Replica, log: Log) -> Iterator[str]:
     signed = not log.seq or verify(log.device, labels.HEAD, head_words(log.id, log.seq, log.head), log.signature)
     if walker.head != log.head or not signed or (log.key is not None and log.key.id != log.id):
         yield f"log {log.id.hex()[:12]} does not match its chain; {REPAIR}"
+
+
+def roster(replica: Replica) -> Iterator[str]:
+    """Whether every statement of the vault is what somebody signed."""
+    for row in replica.db.execute("SELECT id, wire FROM statements").fetchall():
+        if not is_statement(*row):
+            yield f"a statement about the vault's devices is damaged; {REPAIR}"
 
 
 def chunks(replica: Replica) -> Iterator[str]:
