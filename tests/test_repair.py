@@ -52,7 +52,7 @@ def rectangles(memory: Memory) -> list[tuple[object, ...]]:
 
 def spoil(memory: Memory, table: str, column: str, chosen: slice) -> None:
     """What a disk does to some rows, as far as SQLite does not notice it."""
-    db, key = memory._replica.db, "rowid" if table in ("runs", "logs", "transactions") else None
+    db, key = memory._replica.db, "rowid" if table in ("runs", "logs", "transactions", "pages") else None
     where = {"blocks": "log, block", "signatures": "log, seq", "statements": "id", "beliefs": "slot, lane, valid_from"}
     names = where.get(table, key)
     rows = db.execute(f"SELECT {names}, {column} FROM {table} ORDER BY {names}").fetchall()

@@ -386,9 +386,8 @@ class Replica:
     def rescue(self, branches: Sequence[Sequence[Branch]], arrived: Callable[[], dict[int, int]]) -> None:
         """Say again what is left of own logs; what ``arrived`` names then (position -> transaction) is dated so."""
         with self.transaction():
-            n = self._last[0] + 1
             self._repair.begin()
-            self._repair.rescue(branches, n, arrived)
+            self._repair.rescue(branches, n := self._last[0] + 1, arrived)
             if self._repair.stale:
                 self._finish(n, self._as_repaired(n, []))
 
