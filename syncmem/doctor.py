@@ -10,9 +10,8 @@ from syncmem.errors import Busy, DiskFull, ReadOnlyFile
 from syncmem.model.event import Event, readable
 from syncmem.model.plain import TIE_WINDOW
 from syncmem.private import others_can_use
-from syncmem.replica import schema, soundness
+from syncmem.replica import inspecting, schema, soundness
 from syncmem.replica.driver import MEMORY, dbapi, driver
-from syncmem.replica.inspecting import known_damage
 from syncmem.replica.logs import SEQ_MASK
 from syncmem.replica.replica import Replica
 from syncmem.results import Doctor
@@ -32,7 +31,7 @@ def examine(replica: Replica, *, full: bool) -> Doctor:
             look(replica, facts, problems)
         except soundness.ODD as error:
             problems.append(soundness.told(error))
-    problems += known_damage(replica.db)
+    problems += inspecting.known_damage(replica.db)
     return Doctor(facts, tuple(dict.fromkeys(problems)))
 
 
@@ -216,12 +215,10 @@ def _whole(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None
     except soundness.ODD as error:
         problems.append(soundness.told(error))
     try:
-        facts["folded_again"] = soundness.follows(replica)
+        problems += inspecting.all_damage(replica)
     except (ReadOnlyFile, Busy, DiskFull) as error:
-        facts["folded_again"] = str(error)
-    except soundness.ODD:
-        facts["folded_again"] = False
-    problems += soundness.damage(replica, folded=facts["folded_again"] is not False)
+        facts["not_folded_again"] = str(error)
+        problems += soundness.damage(replica)
 
 
 def _unreadable(replica: Replica) -> int:

@@ -140,12 +140,7 @@ def _look(target: Path, opening: Opening) -> list[str] | None:
 
 def _damage(memory: Memory) -> list[str]:
     with memory._lock:
-        replica = memory._replica
-        try:
-            folded = soundness.follows(replica)
-        except soundness.ODD:
-            folded = False
-        return soundness.damage(replica, folded=folded)
+        return inspecting.all_damage(memory._replica)
 
 
 def _fold_again(target: Path, opening: Opening) -> bool:

@@ -22,7 +22,7 @@ from syncmem.replica.connection import Database
 from syncmem.replica.mending import unfinished
 from syncmem.replica.reading import Placed, Reading, Visible
 from syncmem.replica.replica import Replica
-from syncmem.replica.soundness import ODD, REPAIR, told
+from syncmem.replica.soundness import ODD, REPAIR, damage, follows, told
 from syncmem.replica.transactions import checksum
 
 CHORE: Final = "inspect"  # in ``chores``: how far it is
@@ -31,6 +31,7 @@ ROWS_A_PASS: Final = 2_000
 FOUND_MAX: Final = 8  # sentences: more say nothing more
 _AT_ONCE: Final = 500  # transactions
 _SLOTS_AT_ONCE: Final = 10
+_OF_SLOTS: Final = 3  # the last kind of rows
 _PAGES_MAX: Final = 10_000  # a larger file's structure is looked at by doctor --full alone: it takes one long reading
 
 
@@ -108,7 +109,7 @@ class Inspection:
             return [(progress.at or [0])[0] + _AT_ONCE] if progress.at and progress.at[0] < self._last else None
         if progress.stage == 2:
             return self._next_block(progress.at)
-        return [ids[-1]] if progress.stage == 3 and (ids := self._slots_behind(progress.at)) else None
+        return [ids[-1]] if progress.stage == _OF_SLOTS and (ids := self._slots_behind(progress.at)) else None
 
     # -- kinds of rows ----------------------------------------------------------------------------------
 
@@ -190,6 +191,23 @@ def _said(record: Record) -> tuple[Any, ...]:
 
 def _shown(placed: list[Placed]) -> list[tuple[Any, ...]]:
     return [(lane, *rectangle[:5]) for lane, rectangle in placed]
+
+
+def all_damage(replica: Replica) -> list[str]:
+    """All that is not as it was written: everything is looked at, and folded again.
+
+    Raises:
+        ReadOnlyFile, Busy, DiskFull: that cannot be tried now.
+    """
+    try:
+        folded = follows(replica)
+    except ODD:
+        folded = False
+    found = damage(replica, folded=folded)
+    inspection, progress = Inspection(replica, Reading(replica)), Progress(stage=_OF_SLOTS, whole=False)
+    while not progress.whole:
+        inspection.part(progress)
+    return list(dict.fromkeys([*found, *progress.found]))
 
 
 # -- where it stands ------------------------------------------------------------------------------------
