@@ -353,7 +353,7 @@ class Syncer:
         paper = paper_seed(phrase)
         mailbox = self.mailbox(address)
         try:
-            addresses, statements = read_for_paper(mailbox, paper, self.replica.environment.randomness)
+            addresses, statements = read_for_paper(mailbox, paper, self.replica.environment.randomness, self.vault.held)
         finally:
             mailbox.close()
         with self._writing(needs_vault=False):
