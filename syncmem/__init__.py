@@ -46,6 +46,7 @@ from syncmem.memory import Memory
 from syncmem.model.predicate import Predicate
 from syncmem.model.value import NONE
 from syncmem.observed import EpisodeInfo, Observation
+from syncmem.replica.inspecting import Inspected
 from syncmem.results import (
     Aliases,
     Belief,
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
     from syncmem.memories import Memories
     from syncmem.recall.embedding import Embedder
     from syncmem.recall.results import Hit, Recalled, Said, SaidClaim
+    from syncmem.repairing import LackingEvents, RepairReport, repair
     from syncmem.standing import DeviceStatus, ErasureStatus, MailboxStatus, MailboxSync, SlotChange, Status, SyncReport
 
 __version__ = "0.1.0"
@@ -126,9 +128,11 @@ __all__ = [
     "ImportedBatch",
     "Importer",
     "InvalidInput",
+    "Inspected",
     "Invitation",
     "Judgement",
     "KeyUnreadable",
+    "LackingEvents",
     "MailboxError",
     "MailboxRefused",
     "MailboxStatus",
@@ -157,6 +161,7 @@ __all__ = [
     "ReadOnlyFile",
     "Recalled",
     "Receipt",
+    "RepairReport",
     "RepairedLog",
     "Revoked",
     "Said",
@@ -178,6 +183,7 @@ __all__ = [
     "WrongKey",
     "by_names",
     "english",
+    "repair",
     "restore",
 ]
 
@@ -197,6 +203,7 @@ _LATE = {
     "Derivation": "syncmem.judging.rederiving",
     "Submission": "syncmem.judging.verbs",
     "Memories": "syncmem.memories",
+    **dict.fromkeys(("LackingEvents", "RepairReport", "repair"), "syncmem.repairing"),
     "Embedder": "syncmem.recall.embedding",
     **dict.fromkeys(("Hit", "Recalled", "Said", "SaidClaim"), "syncmem.recall.results"),
     **dict.fromkeys(

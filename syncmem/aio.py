@@ -104,6 +104,7 @@ class AsyncMemory:
     withdraw = _on_owner(Memory.withdraw)
     erase = _on_owner(Memory.erase)
     scrub = _on_owner(Memory.scrub)
+    inspect = _on_owner(Memory.inspect)
     define = _on_owner(Memory.define)
     same = _on_owner(Memory.same)
     different = _on_owner(Memory.different)

@@ -115,7 +115,9 @@ class Asking(Opened):
             return next(filter(None, found), [])
 
     def _told_at(self, view: _View, slot: Slot, instant: int) -> list[Belief]:
-        return [self._telling.belief(slot, rectangle, view.grade) for _, rectangle in self._at(view, slot, instant)]
+        placed = self._at(view, slot, instant)
+        self._reading.check(slot, placed)
+        return [self._telling.belief(slot, rectangle, view.grade) for _, rectangle in placed]
 
     def _glance(
         self, scope: str, entity: str, predicate: str | None, valid_at: When | None, zone: str | tzinfo | None

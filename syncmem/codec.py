@@ -119,7 +119,7 @@ def unpack_own(data: bytes) -> Any:
         return msgpack.unpackb(data, raw=False, strict_map_key=False, use_list=True)
     except ValueError as error:
         raise Damaged(
-            f"a row of the file cannot be read ({error}); run 'syncmem rebuild', or restore a backup"
+            f"a row of the file cannot be read ({error}); run 'syncmem repair', or restore a backup"
         ) from error
 
 

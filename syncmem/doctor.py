@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from hashlib import sha256
 from typing import Any, Final
 
 from syncmem.cloud import service_of
 from syncmem.diagnosis import diagnose
-from syncmem.errors import Busy, DiskFull, ReadOnlyFile, SyncmemError
-from syncmem.model.event import CHAIN_START, Event, readable
+from syncmem.errors import Busy, DiskFull, ReadOnlyFile
+from syncmem.model.event import Event, readable
 from syncmem.model.plain import TIE_WINDOW
 from syncmem.private import others_can_use
-from syncmem.replica import schema
-from syncmem.replica.chain import Log, blocks, chain_after
+from syncmem.replica import inspecting, schema, soundness
 from syncmem.replica.driver import MEMORY, dbapi, driver
 from syncmem.replica.logs import SEQ_MASK
 from syncmem.replica.replica import Replica
@@ -29,15 +26,13 @@ def examine(replica: Replica, *, full: bool) -> Doctor:
     facts: dict[str, Any] = {}
     problems: list[str] = []
     stored = (_library, _file, _keys, _logs, _forks, _clocks, _held, _erased, _episodes, _recall)
-    for look in (*stored, diagnose, _candidates, *((_read_all,) if full else ())):
+    for look in (*stored, diagnose, _candidates, *((_whole,) if full else ())):
         try:
             look(replica, facts, problems)
-        except (AssertionError, LookupError, TypeError, ValueError) as error:  # rows that say what none can say
-            problems.append(f"a row is damaged ({error!r}); run 'syncmem rebuild', or restore a backup")
-    if full:
-        _rotten(replica, problems)
-        _folded_again(replica, facts, problems)
-    return Doctor(facts, tuple(problems))
+        except soundness.ODD as error:
+            problems.append(soundness.told(error))
+    problems += inspecting.known_damage(replica.db)
+    return Doctor(facts, tuple(dict.fromkeys(problems)))
 
 
 def _library(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
@@ -101,7 +96,7 @@ def _file(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
         problems.append(
             f"a folder of {service} can corrupt the file that is in it; move it, and sync through 'folder:PATH'"
         )
-    problems += [f"the file is damaged: {row[0]}; restore a backup" for row in check if row[0] != "ok"]
+    problems += [f"the file is damaged: {row[0]}; run 'syncmem repair'" for row in check if row[0] != "ok"]
 
 
 def _keys(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
@@ -138,7 +133,7 @@ def _logs(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
                 }
             )
         if not whole:
-            problems.append(f"log {log.id.hex()[:12]} has gaps; restore a backup, or sync into a new file")
+            problems.append(f"log {log.id.hex()[:12]} has gaps; run 'syncmem repair'")
 
 
 def _forks(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
@@ -212,18 +207,27 @@ def _episodes(replica: Replica, facts: dict[str, Any], problems: list[str]) -> N
             )
 
 
-def _rotten(replica: Replica, problems: list[str]) -> None:
-    """Chunks that are no longer what was observed."""
-    seen: set[bytes] = set()
-    for content in replica.fold.episodes.contents():
-        held = content.held
-        rotten = [] if held.id in seen else replica.fold.episodes.rotten(held)
-        seen.add(held.id)
-        if rotten:
-            problems.append(
-                f"{len(rotten)} parts of episode {held.id.hex()} are damaged in the file; "
-                f"run 'syncmem episode {held.id.hex()} --raw', which fetches them again"
-            )
+def _whole(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
+    """Read everything: the file, every event, every chunk, and fold all again."""
+    facts["unreadable_events"] = 0
+    try:
+        facts["unreadable_events"] = _unreadable(replica)
+    except soundness.ODD as error:
+        problems.append(soundness.told(error))
+    try:
+        problems += inspecting.all_damage(replica)
+    except (ReadOnlyFile, Busy, DiskFull) as error:
+        facts["not_folded_again"] = str(error)
+        problems += soundness.damage(replica)
+
+
+def _unreadable(replica: Replica) -> int:
+    """How many held events this version cannot read (kept, forwarded, folded after an upgrade)."""
+    total = 0
+    for log in replica.logs.by_no.values():
+        for _, events in replica.logs.runs(log.no):
+            total += sum(readable(event) is None and isinstance(event, Event) for event in events)
+    return total
 
 
 def _candidates(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
@@ -245,74 +249,3 @@ def _recall(replica: Replica, facts: dict[str, Any], problems: list[str]) -> Non
         "vectors": dict(replica.db.execute(with_vector).fetchall()),
         "read_log": int(replica.db.execute("SELECT count(*) FROM recalls").fetchone()[0]),
     }
-
-
-def _read_all(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
-    """Recompute the chain of every log from what is stored."""
-    facts["unreadable_events"] = _unreadable(replica)
-    for log in replica.logs.by_no.values():
-        try:
-            sound = _chain_is_sound(replica, log)
-        except SyncmemError as error:
-            sound = False
-            problems.append(str(error))
-        if not sound:
-            problems.append(
-                f"log {log.id.hex()[:12]} does not match its chain; restore a backup or sync into a new file"
-            )
-
-
-class _OnlyTried(Exception):
-    """Ends the transaction in which everything was folded again."""
-
-
-def _folded_again(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
-    """Whether what is believed, and was, follows from the events; nothing is changed."""
-    held, again = _rectangles(replica), b""
-    try:
-        with suppress(_OnlyTried), replica.transaction():
-            replica.rebuild()
-            again = _rectangles(replica)
-            raise _OnlyTried
-    except (ReadOnlyFile, Busy, DiskFull) as error:
-        facts["folded_again"] = str(error)
-        return
-    except SyncmemError as error:
-        problems.append(str(error))
-        return
-    facts["folded_again"] = held == again
-    if held != again:
-        problems.append(
-            "what is believed does not follow from the events, so that its rows are damaged: call rebuild()"
-        )
-
-
-def _rectangles(replica: Replica) -> bytes:
-    sql = (
-        "SELECT s.scope, s.entity, s.predicate, lane, valid_from, valid_to, known_from, known_to, value, trust, "
-        "contested FROM beliefs LEFT JOIN slots s ON s.id = slot ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9"
-    )
-    found = sha256()
-    for row in replica.db.execute(sql):
-        found.update(repr(row).encode())
-    return found.digest()
-
-
-def _chain_is_sound(replica: Replica, log: Log) -> bool:
-    walker = Log(log.no, log.id, log.key, 0, CHAIN_START, 0, log.own)
-    for first, events in replica.logs.runs(log.no):
-        for start, part in blocks(first, events):
-            cover = replica.logs.cover(log.no, start)
-            if cover is None:
-                return False
-            walker.head = chain_after(walker, start, part, dict(cover))
-    return walker.head == log.head
-
-
-def _unreadable(replica: Replica) -> int:
-    """How many held events this version cannot read (kept, forwarded, folded after an upgrade)."""
-    total = 0
-    for log in replica.logs.by_no.values():
-        for _, events in replica.logs.runs(log.no):
-            total += sum(readable(event) is None and isinstance(event, Event) for event in events)
-    return total

@@ -17,6 +17,7 @@ from syncmem.private import open_new
 from syncmem.replica import driver, schema
 from syncmem.replica.cipher import FileKey, file_key
 from syncmem.replica.connection import FAILURES, opened, translated
+from syncmem.replica.scrubbing import DAMAGED_SUFFIX
 from syncmem.replica.side import SUFFIX, resealing
 
 T = TypeVar("T")
@@ -65,7 +66,7 @@ def write_new(path: str | os.PathLike[str], write: Callable[[Path], T]) -> T:
 
 def _put_in_place(target: Path, make: Callable[[Path], T]) -> T:
     """Have a file made under a temporary name beside its target, then renamed; where that fails nothing is left."""
-    temporary = _temporary(target)
+    temporary = temporary_for(target)
     try:
         result = make(temporary)
         os.replace(temporary, target)
@@ -74,7 +75,7 @@ def _put_in_place(target: Path, make: Callable[[Path], T]) -> T:
     except OSError as error:
         raise FileError(f"{target} cannot be written ({error.strerror}); check the folder and the space") from error
     finally:
-        _remove(temporary)
+        remove(temporary)
 
 
 @contextmanager
@@ -124,19 +125,17 @@ def restore(
         raise FileError(f"there is no backup at {source}; check the path")
     if target.exists() and not overwrite:
         raise InvalidInput(f"{target} exists already; choose another path, or pass overwrite=True")
-    temporary = _temporary(target)
+    temporary = temporary_for(target)
     seal_anew = resealing(str(target), Environment(), old=file_key(old_key), new=file_key(key))
     try:
         _copy_checked(str(source), temporary, file_key(key))
-        _settle(target, (file_key(old_key), file_key(key), None))
-        _put_aside(target)
-        os.replace(temporary, target)
-        Environment().disk.flush(str(target))
+        settle(target, (file_key(old_key), file_key(key), None))
+        put_in_place(temporary, target, Path(f"{target}.replaced"))
         seal_anew()
     except OSError as error:
         raise FileError(f"{target} cannot be written ({error.strerror}); check the folder and the space") from error
     finally:
-        _remove(temporary)
+        remove(temporary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +168,9 @@ def ours(path: str) -> list[Path]:
     target = Path(path)
     beside = f"({'|'.join(_BESIDE)})?"
     name = re.escape(target.name)
+    damaged = rf"{re.escape(DAMAGED_SUFFIX)}(\.\d+)?"
     wanted = re.compile(
-        rf"{name}{beside}|{name}\.replaced{beside}|\.{name}\.\d+\.tmp{beside}|{name}{re.escape(LOCK_SUFFIX)}"
+        rf"{name}(\.replaced|{damaged})?{beside}|\.{name}\.\d+\.tmp{beside}|{name}{re.escape(LOCK_SUFFIX)}"
         rf"|{name}{re.escape(SUFFIX)}(\.[\d-]+\.tmp)?|{name}\.backup.*",
         re.DOTALL,
     )
@@ -222,7 +222,7 @@ def _copy(
         raise FileError(f"the copy is damaged ({damage}); check the disk, then try again")
 
 
-def _settle(target: Path, keys: tuple[FileKey | None, ...]) -> None:
+def settle(target: Path, keys: tuple[FileKey | None, ...]) -> None:
     """Have what lies beside a memory written into it, if one of the keys opens it: then one file is all there is."""
     for key in dict.fromkeys(keys):
         if target.exists():
@@ -230,17 +230,17 @@ def _settle(target: Path, keys: tuple[FileKey | None, ...]) -> None:
                 opened(str(target), key).close()
 
 
-def _put_aside(target: Path) -> None:
-    """Keep what a restore replaces, with all that belongs to it; there is never no file under its name."""
-    kept = Path(f"{target}.replaced")
-    if not target.exists():
-        return
-    if not (kept.exists() and os.path.samefile(kept, target)):  # else an earlier restore died here
-        _remove(kept)
-        _second_name(target, kept)
-    for suffix in _BESIDE:
-        with contextlib.suppress(FileNotFoundError):
-            os.replace(f"{target}{suffix}", f"{kept}{suffix}")
+def put_in_place(temporary: Path, target: Path, kept: Path) -> None:
+    """Give a new file its name, and what had it, with all that belongs to it, another; one of both always has it."""
+    if target.exists():
+        if not (kept.exists() and os.path.samefile(kept, target)):  # else an earlier try died here
+            remove(kept)
+            _second_name(target, kept)
+        for suffix in _BESIDE:
+            with contextlib.suppress(FileNotFoundError):
+                os.replace(f"{target}{suffix}", f"{kept}{suffix}")
+    os.replace(temporary, target)
+    Environment().disk.flush(str(target))
 
 
 def _second_name(file: Path, name: Path) -> None:
@@ -251,11 +251,11 @@ def _second_name(file: Path, name: Path) -> None:
         os.replace(file, name)
 
 
-def _temporary(target: Path) -> Path:
+def temporary_for(target: Path) -> Path:
     return target.with_name(f".{target.name}.{os.getpid()}.tmp")
 
 
-def _remove(path: Path) -> None:
+def remove(path: Path) -> None:
     for suffix in ("", *_BESIDE):
         with contextlib.suppress(OSError):
             os.unlink(f"{path}{suffix}")

@@ -264,7 +264,7 @@ class Joining(Opened):
 
         Raises:
             InvalidInput: the phrase is wrong (the message says which word), or of another vault than the file.
-            NotFound: nothing was left for it at the mailbox.
+            NotFound: nothing was left for it at the mailbox, and the file holds nothing of its vault.
         """
         memory = cls(path, **opening)
         try:

@@ -14,7 +14,8 @@ have the same file open; after any exception nothing has changed.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Container, Sequence
+from contextlib import suppress
 from datetime import tzinfo
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ from syncmem.browsing import Browsing
 from syncmem.comparing import Comparing
 from syncmem.doctor import examine
 from syncmem.environment import Environment
-from syncmem.errors import InvalidInput
+from syncmem.errors import Busy, DiskFull, InvalidInput, ReadOnlyFile
 from syncmem.exporting.verbs import Exporting
 from syncmem.forgetting import Forgetting
 from syncmem.importers.verbs import Importing
@@ -31,8 +32,10 @@ from syncmem.meeting import Meeting, Offer, Progress
 from syncmem.naming import Naming
 from syncmem.observing import Observing
 from syncmem.recalling import Recalling
+from syncmem.replica import inspecting
 from syncmem.replica.catalog import Slot
 from syncmem.replica.connection import WAIT_SECONDS
+from syncmem.replica.inspecting import Inspected
 from syncmem.replica.transactions import touched_since
 from syncmem.results import Doctor, MergeReport, Notice
 from syncmem.syncing import Syncing
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     from syncmem.background import BackgroundSync
     from syncmem.recall.embedding import Embedder
     from syncmem.standing import SyncReport
+    from syncmem.sync.session import Synced
 
 
 @checked
@@ -126,12 +130,19 @@ class Memory(
         if every_seconds <= 0:
             raise InvalidInput("every_seconds is the time between syncs; pass a positive number")
         syncing = BackgroundSync(
-            lambda without: self._synced(mailboxes, without=without, patient=True), self._report,
+            lambda without: self._synced_and_inspected(mailboxes, without), self._report,
             every_seconds, on_report, self._replica.environment,
         )  # fmt: skip
         self.subscribe(lambda notice: syncing.wake())
         self._running.append(syncing)
         return syncing
+
+    def _synced_and_inspected(self, mailboxes: Sequence[str], without: Container[str]) -> list[Synced]:
+        """A sync in the background, and a pass of the inspection where one is due."""
+        done = self._synced(mailboxes, without=without, patient=True)
+        with suppress(ReadOnlyFile, Busy, DiskFull):
+            self.inspect()
+        return done
 
     def doctor(self, *, full: bool = False) -> Doctor:
         """Examine the replica; ``full`` also recomputes the chain of every log, and folds all events again
@@ -153,6 +164,35 @@ class Memory(
         """
         with self._looking():
             return examine(self._replica, full=full)
+
+    def inspect(self, *, rows: int = inspecting.ROWS_A_PASS, anew: bool = False) -> Inspected:
+        """Look at the next ``rows`` rows of the file for what a disk has changed; a syncer in the background does, too.
+
+        It goes on where the last pass stood, in whichever process; once all was looked at, it begins anew after a week
+        (``anew``: now).  What it finds is told by :meth:`status` and :meth:`doctor` until the memory was repaired.
+
+        >>> from syncmem import Memory
+        >>> with Memory(":memory:") as memory:
+        ...     _ = memory.remember("ana", "language", "English")
+        ...     memory.inspect().found
+        ()
+        """
+        with self._looking():
+            inspection = inspecting.Inspection(self._replica, self._reading)
+            progress = inspecting.progress_in(self._replica.db)
+            now = self._environment.clock.now()
+            if anew:
+                progress.begun = now + 1
+            due = inspecting.begin_if_due(progress, now)
+        looked = 0
+        while due and looked < rows and not progress.whole:
+            with self._looking():
+                looked += inspection.part(progress)
+        with self._lock:
+            if due:
+                with self._replica.transaction():
+                    inspecting.keep(self._replica.db, progress)
+            return Inspected(looked, progress.whole, inspecting.known_damage(self._replica.db))
 
     def rebuild(self) -> None:
         """Drop everything derived and fold again; all beliefs, past ones too, come out the same."""

@@ -181,6 +181,7 @@ class Status:
             do not count in ``in_sync``: what is not here is fetched when it is read.
         outside: why this device is no member of its vault, with the next step; None: it is one.
         scrub_pending: traces of what was erased may be left in the file, because another program reads an old view.
+        damage: what is known to be damaged in the file, each with the next step (see :meth:`syncmem.Memory.inspect`).
     """
 
     vault: str | None
@@ -197,6 +198,7 @@ class Status:
     chunks: int = 0
     chunks_here: int = 0
     outside: str | None = None
+    damage: tuple[str, ...] = ()
 
     @property
     def published(self) -> bool:

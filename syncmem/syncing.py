@@ -12,6 +12,7 @@ from syncmem.joining import Joining
 from syncmem.private import FILE_MODE
 from syncmem.replica.catalog import Slot
 from syncmem.replica.driver import MEMORY
+from syncmem.replica.inspecting import known_damage
 from syncmem.replica.rectangles import Change
 
 if TYPE_CHECKING:
@@ -112,7 +113,8 @@ class Syncing(Joining):
         with self._lock, self._replica.transaction():
             if not self._syncer.vault.exists:
                 pending = self._replica.scrubber.state is not None
-                return Status(None, None, False, 0, {}, (), (), (), (), scrub_pending=pending)
+                damage = known_damage(self._replica.db)
+                return Status(None, None, False, 0, {}, (), (), (), (), scrub_pending=pending, damage=damage)
             return Standings(self._syncer).status()
 
     def erasures(self) -> list[ErasureStatus]:

@@ -15,7 +15,8 @@ import pytest
 
 from syncmem import Environment, ManualClock, Memory, restore
 from syncmem.environment import seeded_randomness
-from syncmem.errors import DiskFull, SyncmemError
+from syncmem.errors import Damaged, DiskFull, SyncmemError
+from syncmem.replica.runs import checksum
 from tests.sync.group import Group
 from tests.test_processes import ENVIRONMENT, WRITER, meet, start, steps
 
@@ -103,7 +104,17 @@ def test_an_event_that_is_not_what_was_signed_is_told(tmp_path: Path) -> None:
         for position, body in rows:
             db.execute("UPDATE runs SET body = ? WHERE position = ?", (body.replace(b"Lisbon", b"Lisbom"), position))
     with Memory(path) as memory:
+        assert [text for text in memory.doctor(full=True).problems if "not as it was stored" in text]
+        with pytest.raises(Damaged):
+            memory.why("ana", "home")
+        for position, count, tx, body, _ in db_rows(memory):  # whoever can write the checksum has no key to sign with
+            row = (checksum(position, count, tx, body), position)
+            memory._replica.db.execute("UPDATE runs SET crc = ? WHERE position = ?", row)
         assert [text for text in memory.doctor(full=True).problems if "chain" in text]
+
+
+def db_rows(memory: Memory) -> list[tuple[int, int, int, bytes, int]]:
+    return list(memory._replica.db.execute("SELECT * FROM runs").fetchall())
 
 
 def answers(memory: Memory) -> list[str]:
@@ -114,7 +125,7 @@ def answers(memory: Memory) -> list[str]:
 def outcome(path: Path, believed: list[str]) -> str:
     try:
         with Memory(path) as memory:
-            told = [text for text in memory.doctor(full=True).problems if "damaged" in text or "match" in text]
+            told = [text for text in memory.doctor(full=True).problems if "repair" in text or "damaged" in text]
             if told:
                 return "told"
             return "nothing changed" if answers(memory) == believed else "believed otherwise, and nothing told"

@@ -53,7 +53,8 @@ SECTIONS: Final[tuple[tuple[str, Sequence[click.Command]], ...]] = (
     ("Care of devices", (sync.rename, sync.grant, sync.revoke, sync.adopt, sync.recover)),
     ("By hand", (care.merge, care.export, care.import_bundle)),
     ("Serve", (mcp.mcp, relay.relay, serving.serve)),
-    ("Care", (care.backup, care.restore, care.doctor, care.scrub, care.rebuild, shell.completion)),
+    ("Care", (care.backup, care.restore, care.scrub, care.rebuild, shell.completion)),
+    ("When a disk fails", (care.doctor, care.inspect, care.repair)),
     ("For other implementations", (conformance.conformance,)),
 )
 

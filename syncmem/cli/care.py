@@ -180,6 +180,65 @@ def rebuild(session: Session) -> None:
     session.show({"belief_digest": digest}, lambda: f"Rebuilt; the digest of all beliefs is {digest}.")
 
 
+@verb("repair")
+@click.pass_context
+def repair(ctx: click.Context, session: Session) -> None:
+    """Make a damaged memory sound again, as far as it can be.
+
+    No other program may have it open. The damaged file is kept beside it as PATH.damaged; what is missing then is
+    fetched from the mailboxes, and all that is derived is folded again. It can be run again at any time.
+    """
+    from syncmem.cli.words import counted, escaped
+    from syncmem.repairing import repair as mend
+
+    with progress(session, "Repairing"):
+        done = mend(session.db, key=key_in(session.key))
+
+    def text() -> str:
+        if not done.found and done.finished and not done.kept_as:
+            return "Nothing is damaged."
+        lines = [f"Found: {escaped(found)}" for found in done.found]
+        lines.append(f"{counted(done.events, 'event')} are held; beliefs were folded again from them.")
+        lines += [f"{counted(done.said_again, 'event')} of this device said again."] if done.said_again else []
+        lines += [f"{counted(done.returned, 'event')} came back from the mailboxes."] if done.returned else []
+        for one in done.lacking:
+            whose = "this device" if one.own else f"device {one.device}"
+            lines.append(f"{counted(one.events, 'event')} of {whose} (log {one.log}) are nowhere.")
+        lines += [f"Not readable: {counted(rows, 'row')} of {table}." for table, rows in done.rows.items()]
+        lines += [f"Not asked: {escaped(trouble)}" for trouble in done.troubles]
+        return "\n".join([*lines, *done.next_steps])
+
+    session.show(done.to_dict(), text)
+    if done.lacking or not done.finished:
+        ctx.exit(NOTABLE)
+
+
+@verb("inspect")
+@click.option(
+    "--rows", type=click.IntRange(min=1), default=2_000, show_default=True, help="At most about so many rows."
+)
+@click.option("--anew", is_flag=True, help="Begin anew, even if all was looked at this week.")
+@click.pass_context
+def inspect(ctx: click.Context, session: Session, rows: int, anew: bool) -> None:
+    """Look at the next rows of the file for what a disk has changed.
+
+    It goes on where it stood; 'sync --watch' does it as well. What it finds is told by status and doctor.
+    """
+    from syncmem.cli.words import counted, escaped
+
+    with session.memory() as memory:
+        done = memory.inspect(rows=rows, anew=anew)
+
+    def text() -> str:
+        state = "all was looked at" if done.whole else "it goes on from there"
+        looked = f"{counted(done.rows, 'row')} looked at, {state}."
+        return "\n".join([looked, *(f"Damaged: {escaped(found)}." for found in done.found)])
+
+    session.show(done.to_dict(), text)
+    if done.found:
+        ctx.exit(NOTABLE)
+
+
 @verb("scrub")
 @click.pass_context
 def scrub(ctx: click.Context, session: Session) -> None:

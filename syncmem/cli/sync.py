@@ -258,7 +258,7 @@ def _change_line(change: SlotChange) -> str:
 
 
 def _status_text(found: Status) -> str:
-    from syncmem.cli.words import counted
+    from syncmem.cli.words import counted, escaped
     from syncmem.sync import shown
 
     if found.vault is None:
@@ -291,6 +291,7 @@ def _status_text(found: Status) -> str:
     if found.chunks:
         lines.append(f"Content of episodes: {found.chunks_here} of {found.chunks} parts are here.")
     lines += [_erasure_line(erasure) for erasure in found.erasures]
+    lines += [f"Damaged: {escaped(damage)}." for damage in found.damage]
     if found.scrub_pending:
         lines.append("Scrub pending: another program reads an old view of the file; end it, then run 'syncmem scrub'.")
     return "\n".join([*lines, *map(_device_line, found.devices)])

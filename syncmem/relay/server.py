@@ -42,9 +42,7 @@ from syncmem.stopping import end_in_order
 FILES_BESIDE: Final = 64  # open beside connections
 
 
-def serve(
-    settings: Settings, ready: Callable[[str], None] = print, *, environment: Environment | None = None
-) -> None:
+def serve(settings: Settings, ready: Callable[[str], None] = print, *, environment: Environment | None = None) -> None:
     """Serve until the process is asked to end. ``ready`` is told the address (port 0 takes any that is free).
 
     Raises:

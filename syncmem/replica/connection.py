@@ -36,7 +36,7 @@ _ADVICE: Final[dict[str, tuple[type[FileError], str]]] = {
     "SQLITE_READONLY": (ReadOnlyFile, "the file or its folder is read-only; change its permissions or open another"),
     "SQLITE_CANTOPEN": (FileError, "the file cannot be opened; check that its folder exists and may be written"),
     "SQLITE_NOTADB": (NotAReplica, "the file is not a syncmem replica; choose another path"),
-    "SQLITE_CORRUPT": (Damaged, "the file is damaged; keep it, and restore a backup or sync into a new one"),
+    "SQLITE_CORRUPT": (Damaged, "the file is damaged; run 'syncmem repair', or restore a backup"),
     "SQLITE_IOERR": (FileError, "the disk reported an error; check it, then open the replica again"),
 }
 
@@ -51,7 +51,7 @@ def translated(error: Exception) -> Exception:
         if name.startswith(prefix):
             return kind(f"{error}; {advice}")
     if isinstance(error, (driver.dbapi.DatabaseError, UnicodeDecodeError)) and not isinstance(error, _OUR_FAULT):
-        return Damaged(f"{error}; the file is not as it was left: run 'syncmem doctor --full', or restore a backup")
+        return Damaged(f"{error}; the file is not as it was left: run 'syncmem repair', or restore a backup")
     return error
 
 
@@ -89,6 +89,7 @@ class Database:
         self.path = path
         self.key = key
         self._environment = environment
+        self.disk = environment.disk
         self._wait_seconds = wait_seconds
         self._process = environment.process_id()
         self._closed = False
@@ -190,8 +191,7 @@ class Database:
         self._files = files
 
     def _identities(self) -> tuple[str, str]:
-        identity = self._environment.disk.identity
-        return identity(self.path), identity(self._log)
+        return self.disk.identity(self.path), self.disk.identity(self._log)
 
     def check_whole(self) -> None:
         """After some failures SQLite ends a transaction by itself; what would follow must not stand alone.

@@ -14,16 +14,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from syncmem import labels
-from syncmem.codec import unpack_own
 from syncmem.errors import BadSignature, BrokenChain, Damaged, Forked, NotFound
 from syncmem.model import salt
 from syncmem.model.event import CHAIN_START, ID_BYTES, Erased, Event, LogKey, Ref, head_words
 from syncmem.model.frame import FRAME_PAYLOAD_MAX, Frame, Stored, fitting, payload_bytes
 from syncmem.model.record import LOG_SHIFT
-from syncmem.replica.chain import Log, body_of, chain_after, cover_bytes, erased_form, read_cover, read_events
+from syncmem.replica.chain import Log, chain_after, cover_bytes, erased_form
 from syncmem.replica.connection import Database
 from syncmem.replica.heads import Heads, Sign
-from syncmem.replica.runs import rewrite
+from syncmem.replica.runs import COLUMNS, cover_of, cover_row, events_of, rewrite, row_of
 from syncmem.seal.keys import verify
 
 SEQ_MASK: Final = 2**LOG_SHIFT - 1
@@ -246,7 +245,7 @@ class Logs:
             seq = position & SEQ_MASK
             erased: list[Stored] = [*run]
             erased[position - start] = Erased(self.header_hash(position))
-            self._db.execute("UPDATE runs SET body = ? WHERE position = ?", (body_of(erased), start))
+            rewrite(self._db, start, erased, [self.arrival(start)] * len(erased))
             self._cache[start] = erased
             cover = self.cover(position >> LOG_SHIFT, seq) or {}
             self._keep_cover(position >> LOG_SHIFT, seq, salt.forget(cover, seq % salt.BLOCK_EVENTS))
@@ -257,7 +256,7 @@ class Logs:
 
     def _store(self, log: Log, first: int, events: Sequence[Stored], tx: int, head: bytes, signature: bytes) -> None:
         position = log.position(first)
-        self._db.execute("INSERT INTO runs VALUES (?, ?, ?, ?)", (position, len(events), tx, body_of(events)))
+        self._db.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?)", row_of(position, tx, events))
         self._note_erased(place for place, event in enumerate(events, position) if isinstance(event, Erased))
         size = sum(map(payload_bytes, events))
         if log.seq and (first % salt.BLOCK_EVENTS == 0 or log.open_bytes + size > FRAME_PAYLOAD_MAX):
@@ -301,17 +300,17 @@ class Logs:
         cover = self.cover(log.no, seq)
         value = salt.salt(cover, seq % salt.BLOCK_EVENTS) if cover else None
         if value is None:
-            raise Damaged("the salt of an event is missing from the file; restore a backup or sync into a new file")
+            raise Damaged("the salt of an event is missing from the file; run 'syncmem repair'")
         return erased_form(log, seq, event, value).header_hash
 
     def any_erased(self, no: int, last: int) -> bool:
         """Whether anything of a log up to a place is held as its header hash only."""
-        sql = "SELECT block, cover FROM blocks WHERE log = ? AND block <= ? AND length(cover) <> ?"
+        sql = "SELECT block, cover, crc FROM blocks WHERE log = ? AND block <= ? AND length(cover) <> ?"
         blocks_with_gaps = self._db.execute(sql, (no, last // salt.BLOCK_EVENTS, _WHOLE_COVER_BYTES)).fetchall()
-        for block, cover in blocks_with_gaps:
+        for block, cover, crc in blocks_with_gaps:
             first = max(block * salt.BLOCK_EVENTS, 1)
             until = min((block + 1) * salt.BLOCK_EVENTS - 1, last, self.by_no[no].seq)
-            nodes = read_cover(unpack_own(cover))
+            nodes = cover_of(no, block, cover, crc)
             if until >= first and salt.forgotten(nodes, first % salt.BLOCK_EVENTS, until - first + 1):
                 return True
         return False
@@ -327,36 +326,36 @@ class Logs:
             if rest:
                 yield after + 1, rest
             low = first + len(events) - 1
-        sql = "SELECT position, body FROM runs WHERE position > ? AND position <= ? ORDER BY position LIMIT ?"
+        sql = f"SELECT {COLUMNS} FROM runs WHERE position > ? AND position <= ? ORDER BY position LIMIT ?"
         while rows := self._db.execute(sql, (low, no << LOG_SHIFT | SEQ_MASK, _RUNS_READ_AT_ONCE)).fetchall():
-            for position, body in rows:
-                yield position & SEQ_MASK, read_events(body)
+            for row in rows:
+                yield row[0] & SEQ_MASK, events_of(*row)
             low = rows[-1][0]
 
     def arrived_in(self, tx: int) -> list[tuple[int, list[Stored]]]:
         """The runs of one transaction: (first position, events)."""
-        rows = self._db.execute("SELECT position, body FROM runs WHERE tx = ? ORDER BY position", (tx,)).fetchall()
-        return [(position, read_events(body)) for position, body in rows]
+        rows = self._db.execute(f"SELECT {COLUMNS} FROM runs WHERE tx = ? ORDER BY position", (tx,)).fetchall()
+        return [(row[0], events_of(*row)) for row in rows]
 
     def cover(self, no: int, seq: int) -> salt.Cover | None:
         """The salt cover of the block that holds place ``seq``."""
         key = (no, seq // salt.BLOCK_EVENTS)
         if key not in self._covers:
-            row = self._db.execute("SELECT cover FROM blocks WHERE log = ? AND block = ?", key).fetchone()
+            row = self._db.execute("SELECT cover, crc FROM blocks WHERE log = ? AND block = ?", key).fetchone()
             if row is None:
                 return None
             if len(self._covers) >= _CACHED_RUNS:
                 self._covers.clear()
-            self._covers[key] = read_cover(unpack_own(row[0]))
+            self._covers[key] = cover_of(*key, *row)
         return self._covers[key]
 
     def _keep_cover(self, no: int, seq: int, cover: salt.Cover) -> None:
         """Store the salt tree of a block anew, if it changed."""
         key = (no, seq // salt.BLOCK_EVENTS)
         if self.cover(no, seq) != cover:
-            self._db.execute("UPDATE blocks SET cover = ? WHERE log = ? AND block = ?", (cover_bytes(cover), *key))
-            self._covers[key] = cover
-            self._known_nodes = {}
+            sql = "UPDATE blocks SET cover = ?, crc = ? WHERE log = ? AND block = ?"
+            self._db.execute(sql, (*cover_row(*key, cover), *key))
+            self._covers[key], self._known_nodes = cover, {}
 
     def _nodes(self, no: int, seq: int, cover: salt.Cover) -> salt.Cover:
         """The nodes of a block's salt tree that were computed so far."""
@@ -369,9 +368,9 @@ class Logs:
         """The chain value after place ``seq``: stored for the ends of blocks and of the log, else computed."""
         if seq == log.seq:
             return log.head
-        sql = "SELECT opening FROM blocks WHERE log = ? AND block = ?"
         ends_block = (seq + 1) % salt.BLOCK_EVENTS == 0
         block = (seq + ends_block) // salt.BLOCK_EVENTS
+        sql = "SELECT opening FROM blocks WHERE log = ? AND block = ?"
         opening = bytes(self._db.execute(sql, (log.no, block)).fetchone()[0])
         if ends_block:
             return opening
@@ -382,18 +381,19 @@ class Logs:
 
     def _open_block(self, log: Log, seq: int, cover: salt.Cover) -> None:
         """Store what a block begins with: its salt tree, and the chain value before it."""
-        row = (log.no, seq // salt.BLOCK_EVENTS, cover_bytes(cover), log.head)
-        self._db.execute("INSERT INTO blocks VALUES (?, ?, ?, ?)", row)
+        key = (log.no, seq // salt.BLOCK_EVENTS)
+        sql = "INSERT INTO blocks (log, block, cover, crc, opening) VALUES (?, ?, ?, ?, ?)"
+        self._db.execute(sql, (*key, *cover_row(*key, cover), log.head))
 
     def run_of(self, position: int) -> tuple[int, list[Stored]]:  # its first position, its events
         sql = "SELECT position, count FROM runs WHERE position <= ? ORDER BY position DESC LIMIT 1"
         row = self._db.execute(sql, (position,)).fetchone()
         if row is None or position >= row[0] + row[1]:
-            raise Damaged("an event is missing from the file; restore a backup or sync into a new file")
+            raise Damaged("an event is missing from the file; run 'syncmem repair'")
         first = int(row[0])
         if first not in self._cache:
             if len(self._cache) >= _CACHED_RUNS:
                 self._cache.pop(next(iter(self._cache)))
-            row = self._db.execute("SELECT body FROM runs WHERE position = ?", (first,)).fetchone()
-            self._cache[first] = read_events(row[0])
+            row = self._db.execute(f"SELECT {COLUMNS} FROM runs WHERE position = ?", (first,)).fetchone()
+            self._cache[first] = events_of(*row)
         return first, self._cache[first]

@@ -3,7 +3,8 @@
 Rules: a MOVED event acts once all events that it announces are held, unless it stands behind the cut of a
 removed device; then the void branch is as if it had never been taken in, and every reference, frontier note
 and clock note that spoke of it speaks of the events that stand in its place.  Where two lives of a device moved
-the same branch, the events in the log with the least id count and their twins have no effect.
+the same branch, or what was moved stands in its own log all the same (its device had lost a part of that log to its
+disk, see :mod:`syncmem.replica.mending`), the events in the log with the least id count and their twins have no effect.
 """
 
 from __future__ import annotations
@@ -80,6 +81,8 @@ class Moves:
                 self._void.setdefault(path.log, {}).setdefault((seq, head), []).append(path)
                 self._within[path.now(seq)] = path
                 copies.setdefault(Ref(path.log, seq, hashed[:ID_BYTES]), []).append(self._logs.ref(path.now(seq)))
+            for ref in self._originals(moved, path):
+                copies[ref].append(ref)
         for old, found in copies.items():
             found.sort()
             self._logs.moved[old] = found[0]
@@ -88,6 +91,21 @@ class Moves:
             self.twins.update(dict.fromkeys(positions if positions[1:] else (), positions))
         for old in copies:  # what was moved again
             self._logs.moved[old] = self._end_of(old)
+
+    def _originals(self, moved: Moved, path: Path) -> Iterator[Ref]:
+        """Of what was moved that which stands in its own log as well, in a branch that is not void."""
+        log = self._logs.by_id.get(path.log)
+        if log is None or log.seq < path.first or self._logs.head_at(log, path.first - 1) == path.before:
+            return
+        for seq, hashed in enumerate(moved.hashes[: log.seq - path.first + 1], path.first):
+            if self._logs.header_hash(log.position(seq)) == hashed:
+                yield Ref(log.id, seq, hashed[:ID_BYTES])
+
+    def look_again(self) -> bool:
+        """More of a log came of which something was moved; whether other events count because of it."""
+        before = self.twins
+        self.forget()
+        return self.twins != before
 
     def _end_of(self, ref: Ref) -> Ref:
         passed = {ref}

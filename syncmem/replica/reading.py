@@ -12,6 +12,8 @@ from collections.abc import Callable, Collection
 from functools import cache, partial
 from typing import Final
 
+from syncmem.codec import pack
+from syncmem.errors import Damaged
 from syncmem.model import predicate
 from syncmem.model.event import Event, Frontier, Kind, Statement, readable
 from syncmem.model.instant import BEGINNING, FOREVER
@@ -20,7 +22,7 @@ from syncmem.model.plain import Row
 from syncmem.model.predicate import UNDECLARED, Predicate
 from syncmem.model.record import BY_DENIAL, BY_REFERENCE, DEAD, DENIED, LOG_SHIFT, Record, Role
 from syncmem.model.sweep import sweep
-from syncmem.model.value import Equality, key, same_stored
+from syncmem.model.value import Equality, key, same_stored, to_json
 from syncmem.replica.catalog import VAULT, Slot
 from syncmem.replica.logs import SEQ_MASK
 from syncmem.replica.pages import Swept, Wanted
@@ -78,6 +80,17 @@ class Reading:
         found = [(lane, look(slot.id, lane, instant)) for lane in self._lanes(slot, n)]
         placed = [(lane, rectangle) for lane, rectangle in found if rectangle is not None]
         return placed if len(placed) < 2 else [p for p in without_none(placed) if _holds(p, instant)]
+
+    def check(self, slot: Slot, placed: Collection[Placed]) -> None:
+        """See that beliefs say what the claims say that they rest on; done where a process first reads a slot.
+
+        Raises:
+            Damaged: a disk has changed one of them.
+        """
+        for _, rectangle in placed:
+            said, shown = readable(self._replica.logs.event(rectangle.claim)), (slot.predicate, rectangle.value)
+            if not isinstance(said, Statement) or (said.predicate, to_json(pack(said.value))) != shown:
+                raise Damaged("a belief is not what its claim says: its row is damaged; run 'syncmem repair'")
 
     def of_value(self, slot: Slot, value_key: bytes, instant: int) -> Rectangle | None:
         """What is believed at a valid instant in the lane that a value belongs to."""

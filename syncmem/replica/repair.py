@@ -9,7 +9,7 @@ does not change by that.  All of it is part of the transaction in which it was f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from typing import Final, NamedTuple
 
@@ -40,7 +40,7 @@ class Repaired(NamedTuple):
     moved_to: bytes | None  # the log into which this device moved them; None: they stood where they were moved to
 
 
-class _Branch(NamedTuple):
+class Branch(NamedTuple):
     """Events that follow ``before`` (the chain value at place ``first`` - 1) in some branch of a log."""
 
     log: Log
@@ -83,7 +83,7 @@ class Repair:
         self._move(ours or theirs, n)
         self.settle(n, {log.id})
 
-    def _attached(self, log: Log, frame: Frame, why: Forked | BrokenChain) -> _Branch:
+    def _attached(self, log: Log, frame: Frame, why: Forked | BrokenChain) -> Branch:
         """What of a frame is neither held nor void, with what goes before it."""
         hashes = hashes_of(log, frame.first, frame.events, frame.cover)
         held = self._held_heads(log, frame.first - 1, frame.last)
@@ -95,7 +95,7 @@ class Repair:
                     for i in range(len(hashes))
                     if not self._is_known(log, frame.first + i, heads[i + 1], held[i + 1 : i + 2])
                 )
-                return _Branch(log, frame.first + new, heads[new], frame.events[new:], hashes[new:])
+                return Branch(log, frame.first + new, heads[new], frame.events[new:], hashes[new:])
         at = min(frame.first - 1, log.seq)
         if not at:
             raise why
@@ -112,30 +112,50 @@ class Repair:
     def _is_known(self, log: Log, seq: int, head: bytes, held: Sequence[bytes]) -> bool:
         return head in held or self._moves.path(log.id, seq, head) is not None
 
-    def _held_from(self, log: Log, first: int) -> _Branch:
+    def _held_from(self, log: Log, first: int) -> Branch:
         """The events that are held from a place on."""
         positions = range(log.position(first), log.position(log.seq) + 1)
         events, hashes = map(self._logs.event, positions), map(self._logs.header_hash, positions)
-        return _Branch(log, first, self._logs.head_at(log, first - 1), list(events), list(hashes))
+        return Branch(log, first, self._logs.head_at(log, first - 1), list(events), list(hashes))
 
     # -- moving ---------------------------------------------------------------------------------------
 
-    def _move(self, branch: _Branch, n: int) -> None:
+    def _move(self, branch: Branch, n: int) -> None:
         """Write the events of a branch into an empty log."""
-        log, scope = branch.log, self._logs.key_of(branch.log.position(1)).scope
-        seen = self._seen_before(branch)
-        new = self._author.empty_log(scope)
-        self._say(new, Kind.FRONTIER, Frontier(n, FOLD_VERSION, seen, None), n)
-        before = branch.before
-        for start in range(0, len(branch.events), MOVED_MAX):
-            hashes = list(branch.hashes[start : start + MOVED_MAX])
-            self._say(new, Kind.MOVED, self._moved(log, branch.first + start, before, hashes), n)
-            self._copy(new, branch.events[start : start + MOVED_MAX], hashes, n)
-            *_, before = accumulate(hashes, chained, initial=before)
-        self._say(new, Kind.FRONTIER, Frontier(n, FOLD_VERSION, held_in(self._logs, scope), None), n)
+        log, seen = branch.log, self._seen_before(branch)
+        new = self._write_anew([branch], seen, n)
         self.done.append(Repaired(log.id, branch.first, len(branch.events), new.id))
 
-    def _seen_before(self, branch: _Branch) -> list[list[object]]:
+    def rescue(self, of_logs: Sequence[Sequence[Branch]], n: int, arrived: Callable[[], dict[int, int]]) -> None:
+        """Write what is left of own logs behind places that a disk has lost into empty ones.
+
+        Nobody knows the chain value behind what is lost: this device makes one up, and so that is a branch like any.
+        ``arrived``: what arrived earlier than it stands here now (position -> transaction).
+        """
+        for branches in of_logs:
+            log = branches[0].log
+            self._write_anew(branches, self._erasures.seen_by(log, log.seq, log.head), n)
+        self.settle(n, {branches[0].log.id for branches in of_logs})
+        dates = arrived()
+        redate(self._db, self._logs, dates)
+        self.stale = self.stale or bool(of_logs or dates)
+
+    def _write_anew(self, branches: Sequence[Branch], seen: list[list[object]], n: int) -> Log:
+        """Write branches of one log into an empty one, whose writer had seen so much when they began."""
+        scope = self._logs.key_of(branches[0].log.position(1)).scope
+        new = self._author.empty_log(scope)
+        self._say(new, Kind.FRONTIER, Frontier(n, FOLD_VERSION, seen, None), n)
+        for branch in branches:
+            before = branch.before
+            for start in range(0, len(branch.events), MOVED_MAX):
+                hashes = list(branch.hashes[start : start + MOVED_MAX])
+                self._say(new, Kind.MOVED, self._moved(branch.log, branch.first + start, before, hashes), n)
+                self._copy(new, branch.events[start : start + MOVED_MAX], hashes, n)
+                *_, before = accumulate(hashes, chained, initial=before)
+        self._say(new, Kind.FRONTIER, Frontier(n, FOLD_VERSION, held_in(self._logs, scope), None), n)
+        return new
+
+    def _seen_before(self, branch: Branch) -> list[list[object]]:
         """What the writer of a branch had seen when it began, as entries of a frontier note."""
         log, last, head = branch.log, branch.first - 1, branch.before
         path = self._moves.path(log.id, last, head)
@@ -159,6 +179,7 @@ class Repair:
         for position, event, hashed in zip(range(log.position(log.seq + 1), 2**63), events, hashes, strict=False):
             allowed = isinstance(event, Event) and self._erasures.admit(position, event)
             kept.append(event if allowed else Erased(hashed))
+            self._erasures.observe(position, kept[-1])  # what follows may stand after it
         for position, event in enumerate(kept, self._write(log, kept, n)):
             self._moves.observe(position, event)
 
@@ -185,11 +206,15 @@ class Repair:
     def _settle_log(self, log: Log, n: int) -> None:
         if self._moves.path(log.id, log.seq, log.head) is not None:
             self._go_back(log)
-        elif self._author.can_move(log) and (branch := self._beyond_what_is_void(log)):
+            return
+        if log.seq >= min(self._moves.places(log.id)) and self._moves.look_again():
+            self._agree_on_arrivals()
+            self.stale = True
+        if self._author.can_move(log) and (branch := self._beyond_what_is_void(log)):
             self._move(branch, n)
             self.settle(n, {log.id})
 
-    def _beyond_what_is_void(self, log: Log) -> _Branch | None:
+    def _beyond_what_is_void(self, log: Log) -> Branch | None:
         """What this device's log goes on with after a void place: nobody else can move it."""
         first = min(self._moves.places(log.id))
         heads = self._held_heads(log, first - 1, log.seq)

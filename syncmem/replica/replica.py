@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
-from syncmem.codec import pack_flat
 from syncmem.environment import Environment
 from syncmem.errors import BrokenChain, Forked, InvalidInput, PeerError
 from syncmem.model.event import SALT_BYTES, Erase, Event, Frontier, Kind, LogKey, Payload, worded
@@ -20,7 +19,7 @@ from syncmem.model.plain import TIE_WINDOW
 from syncmem.model.record import LOG_SHIFT
 from syncmem.model.subjects import subject_name
 from syncmem.model.sweep import FOLD_VERSION
-from syncmem.replica import rebuilding, schema
+from syncmem.replica import rebuilding, schema, transactions
 from syncmem.replica.aliases import Aliases
 from syncmem.replica.arriving import Arrival
 from syncmem.replica.author import Author
@@ -41,7 +40,7 @@ from syncmem.replica.logs import Logs
 from syncmem.replica.moves import Moves
 from syncmem.replica.readlog import ReadLog
 from syncmem.replica.rectangles import Change
-from syncmem.replica.repair import Repair, Repaired
+from syncmem.replica.repair import Branch, Repair, Repaired
 from syncmem.replica.scrubbing import Scrubber
 from syncmem.replica.sightings import held_in, news, opening_note
 
@@ -140,8 +139,7 @@ class Replica:
     def refresh(self) -> None:
         """See what other processes have written since."""
         self.db.check_usable()
-        version = self.db.data_version()
-        if version != self._seen:
+        if (version := self.db.data_version()) != self._seen:
             self._forget()
             self._seen = version
 
@@ -170,14 +168,11 @@ class Replica:
         log = self.author.own_log(scope)
         n = self._last[0] + 1
         opening = opening_note(self.logs, log, n)
-        events: list[Event] = []
-        said: list[Payload] = []
+        made: list[tuple[Event, Payload]] = []
         for kind, payload in [*opening, *items]:
-            event, read = worded(kind, self.author.tick(events[-1].hlc if events else -1), payload)
-            events.append(event)
-            said.append(read)
-        first = self._append(log, events, n)
-        arrivals = [Arrival(first + offset, *pair) for offset, pair in enumerate(zip(events, said, strict=True))]
+            made.append(worded(kind, self.author.tick(made[-1][0].hlc if made else -1), payload))
+        first = self._append(log, [event for event, _ in made], n)
+        arrivals = [Arrival(first + offset, *each) for offset, each in enumerate(made)]
         written = self._finish(n, arrivals, new=True)
         return written._replace(positions=written.positions[len(opening) :])
 
@@ -278,8 +273,9 @@ class Replica:
     ) -> Written:
         """Erase what is to go, fold what was stored, and record the transaction."""
         arrivals, retold = self.erasing.apply(n, arrivals)
-        if self.erasing.leaves_traces:
-            self.scrubber.mark(n)
+        kinds = {a.event.kind for a in arrivals if isinstance(a.event, Event)}
+        if self.erasing.leaves_traces or (Kind.ERASE in kinds and self.scrubber.keeps_damaged):
+            self.scrubber.mark(n, erased=True)
         changes = [*retold, *self.fold.arrive(n, arrivals, new=new, recheck=recheck)]
         mine = {log.no for log in self.logs.own}
         own = [a.event.hlc for a in arrivals if a.position >> LOG_SHIFT in mine and isinstance(a.event, Event)]
@@ -287,10 +283,9 @@ class Replica:
         self.index.follow(changes, wall)
         if wall < self._last[1]:
             self.db.execute("INSERT INTO eras VALUES (?)", (n,))
-        touched = pack_flat(sorted({change.slot for change in changes}))
-        self.db.execute("INSERT INTO transactions VALUES (?, ?, ?, ?, ?)", (n, wall, wall, FOLD_VERSION, touched))
+        transactions.note(self.db, n, wall, {change.slot for change in changes})
         self._last = (n, wall)
-        if Kind.CLOCK_NOTE in {a.event.kind for a in arrivals if isinstance(a.event, Event)}:
+        if Kind.CLOCK_NOTE in kinds:
             self._retime()
         return Written([arrival.position for arrival in arrivals], n, changes)
 
@@ -386,7 +381,15 @@ class Replica:
         arrivals = self._as_repaired(n, [])
         return self._finish(n, arrivals, recheck=positions) if positions else None
 
-    # -- clocks and rebuilding ------------------------------------------------------------------------
+    # -- damage, clocks, rebuilding -------------------------------------------------------------------
+
+    def rescue(self, branches: Sequence[Sequence[Branch]], arrived: Callable[[], dict[int, int]]) -> None:
+        """Say again what is left of own logs; what ``arrived`` names then (position -> transaction) is dated so."""
+        with self.transaction():
+            self._repair.begin()
+            self._repair.rescue(branches, n := self._last[0] + 1, arrived)
+            if self._repair.stale:
+                self._finish(n, self._as_repaired(n, []))
 
     def _retime(self) -> None:
         self._last = (self._last[0], rebuilding.retime(self.db, self.logs, self.clocks))

@@ -8,7 +8,8 @@ can be dropped and folded again.  Times are microseconds since 1970 UTC; ``-2**6
 ``logs``           one row a log: its id, device key, incarnation, scope, last place, chain head and its signature
 ``signatures``     of each log: the signed places before the head at which a frame ends
 ``runs``           consecutive events of one log that arrived together; ``position = log << 40 | place``
-``blocks``         of each block of 256 events: the salt tree, and the chain value before it
+``blocks``         of each block of 256 events: the salt tree, and the chain value before it; ``crc``: checksums of
+                   what no chain covers
 ``erased``         positions of events of which only the header hash is held, in the order in which they were erased
 ``moves``          which branches of forked logs are void, and where what stood in them stands now
 ``transactions``   this device's transaction time: number, wall clock, the same corrected, slots touched
@@ -33,7 +34,7 @@ can be dropped and folded again.  Times are microseconds since 1970 UTC; ``-2**6
                    content, ``asked``: what others do not find there; ``lacked``: what is not found here
 ``imported``       of every event that came out of an archive which record of which archive it was, and its batch
 ``candidates``     what was heard and is not judged yet, or is judged and in doubt; of this device alone
-``chores``         what is still to be done to the file: traces to be scrubbed
+``chores``         what is still to be done to the file: traces to be scrubbed, a repair to be finished
 ``documents``      what recall finds: each (slot, value) that is or was believed, with its terms; ``shelves``: the slots
                    they are of; ``indexing``: how far they were made.  Empty until recall is used for the first time
 ``vectors``        of documents, by model; ``embedders``: the models, and how far each has come
@@ -73,15 +74,18 @@ CREATE TABLE logs (
     seq INTEGER NOT NULL DEFAULT 0, head BLOB, clock INTEGER NOT NULL DEFAULT 0, own INTEGER NOT NULL DEFAULT 0,
     signature BLOB, open_bytes INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE signatures (log INTEGER, seq INTEGER, signature BLOB NOT NULL, PRIMARY KEY (log, seq)) WITHOUT ROWID;
-CREATE TABLE runs (position INTEGER PRIMARY KEY, count INTEGER NOT NULL, tx INTEGER NOT NULL, body BLOB NOT NULL);
+CREATE TABLE runs (
+    position INTEGER PRIMARY KEY, count INTEGER NOT NULL, tx INTEGER NOT NULL, body BLOB NOT NULL,
+    crc INTEGER NOT NULL);
 CREATE TABLE blocks (
-    log INTEGER, block INTEGER, cover BLOB NOT NULL, opening BLOB NOT NULL, PRIMARY KEY (log, block)) WITHOUT ROWID;
+    log INTEGER, block INTEGER, cover BLOB NOT NULL, opening BLOB NOT NULL, crc INTEGER NOT NULL,
+    PRIMARY KEY (log, block)) WITHOUT ROWID;
 CREATE TABLE moves (
     position INTEGER PRIMARY KEY, log BLOB NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL,
     acts INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE transactions (
     n INTEGER PRIMARY KEY, wall INTEGER NOT NULL, time INTEGER NOT NULL,
-    fold_version INTEGER NOT NULL, touched BLOB NOT NULL);
+    fold_version INTEGER NOT NULL, touched BLOB NOT NULL, crc INTEGER NOT NULL);
 CREATE TABLE erased (no INTEGER PRIMARY KEY AUTOINCREMENT, position INTEGER NOT NULL UNIQUE);
 CREATE TABLE eras (first INTEGER PRIMARY KEY);
 

@@ -126,6 +126,9 @@ class Telling:
             raise NotFound(f"{event_id!r} is no event id; take one from a receipt or from history()") from error
         found = [log.position(seq) for log in logs.by_no.values() if log.id.startswith(prefix)]
         held = [position for position in found if len(prefix) >= LOG_PREFIX_BYTES and logs.holds(position)]
+        if not held and len(prefix) >= LOG_PREFIX_BYTES:
+            moved = (now for old, now in logs.moved.items() if old.seq == seq and old.log.startswith(prefix))
+            held = [logs.position(now) for now in moved]
         if len(held) != 1:
             raise NotFound(f"event {event_id} has not arrived here; sync or merge first, or check the id")
         if isinstance(logs.event(held[0]), Erased):

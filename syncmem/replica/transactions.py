@@ -1,9 +1,26 @@
-"""Transactions: which slots each of them touched."""
+"""Transactions: when each was, and which slots it touched.
+
+Rule: what no event tells again, its number and its wall clock, carries a checksum (see :mod:`syncmem.replica.runs`).
+"""
 
 from __future__ import annotations
 
-from syncmem.codec import unpack_own
+from collections.abc import Iterable
+from zlib import crc32
+
+from syncmem.codec import pack_flat, unpack_own
+from syncmem.model.sweep import FOLD_VERSION
 from syncmem.replica.connection import Database
+
+
+def note(database: Database, n: int, wall: int, touched: Iterable[int]) -> None:
+    """Write down that transaction ``n`` was at a time, and the numbers of the slots that it touched."""
+    row = (n, wall, wall, FOLD_VERSION, pack_flat(sorted(touched)), checksum(n, wall))
+    database.execute("INSERT INTO transactions VALUES (?, ?, ?, ?, ?, ?)", row)
+
+
+def checksum(n: int, wall: int) -> int:
+    return crc32(b"%d %d" % (n, wall))
 
 
 def touched_since(database: Database, n: int) -> list[tuple[int, list[int]]]:

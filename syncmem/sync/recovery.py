@@ -39,16 +39,18 @@ def leave_for_paper(
 
 
 def read_for_paper(
-    mailbox: Mailbox, paper: bytes, randomness: Callable[[int], bytes]
+    mailbox: Mailbox, paper: bytes, randomness: Callable[[int], bytes], held: Iterable[Statement]
 ) -> tuple[list[str], list[Statement]]:
-    """Every address and statement that was left for the paper member.
+    """Every address and statement that was left for the paper member, with those that are ``held`` here.
+
+    So a first device that lost its key before any sync comes back with its own file.
 
     Raises:
         NotFound: nothing was left at this address for this phrase.
     """
     place = Place(place_key(derive(paper, labels.RECOVERY, 32)), mailbox, randomness)
     addresses: dict[str, None] = {}
-    statements: dict[bytes, Statement] = {}
+    statements = {statement.id: statement for statement in held}
     for entry in place.listed():
         try:
             where, wires = _opened(unwrap(paper, labels.RECOVERY + place.key.mailbox, place.read(entry)))

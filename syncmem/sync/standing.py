@@ -14,6 +14,7 @@ from typing import Final
 from syncmem.model.event import Event
 from syncmem.model.instant import to_datetime
 from syncmem.replica.catalog import VAULT
+from syncmem.replica.inspecting import known_damage
 from syncmem.replica.telling import Telling
 from syncmem.seal.roster import Standing
 from syncmem.standing import DeviceStatus, ErasureStatus, MailboxStatus, Status
@@ -69,6 +70,7 @@ class Standings:
             chunks=chunks,
             chunks_here=chunks_here,
             outside=outside,
+            damage=known_damage(self._syncer.replica.db),
         )
 
     # -- erasures -----------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ from syncmem.sync.dropping import Dropper, drop_seed
 from syncmem.sync.incoming import Incoming
 from syncmem.sync.introducing import check_may_enter, introduction, why_outside
 from syncmem.sync.ledger import Ledger
+from syncmem.sync.looking import look_again
 from syncmem.sync.mailboxes import Known
 from syncmem.sync.outgoing import Outgoing
 from syncmem.sync.place import Place
@@ -192,6 +193,7 @@ class Syncer:
             yield Synced(address, VAULT, Outcomes(), error)
             return
         try:
+            look_again(self.vault, self.ledger, self._writing, mailbox, address)
             done: set[bytes] = set()
             while (key := self._next_key(done)) is not None:
                 done.add(key.epoch)
@@ -264,8 +266,7 @@ class Syncer:
 
     def _check_member(self) -> None:
         self.vault.add(introduction(self.vault, self.replica))
-        outside = why_outside(self.vault, self.replica)
-        if outside is not None:
+        if (outside := why_outside(self.vault, self.replica)) is not None:
             raise Revoked(outside)
 
     def told_to_wipe(self) -> bool:
@@ -315,8 +316,7 @@ class Syncer:
             return Contents(self.vault, self.lock, self._writing, mailbox, address, key)
 
     def _dropper(self, known: Known, key: EpochKey) -> Dropper:
-        seed = drop_seed(self.vault.seed, known.id)
-        alone = len(self.vault.roster.devices_of(key.scope)) == 1
+        seed, alone = drop_seed(self.vault.seed, known.id), len(self.vault.roster.devices_of(key.scope)) == 1
         return Dropper(self.ledger, known, self._writing, write_key=key.write_key, seed=seed, alone=alone)
 
     # -- the recovery phrase ------------------------------------------------------------------------
@@ -353,7 +353,7 @@ class Syncer:
         paper = paper_seed(phrase)
         mailbox = self.mailbox(address)
         try:
-            addresses, statements = read_for_paper(mailbox, paper, self.replica.environment.randomness)
+            addresses, statements = read_for_paper(mailbox, paper, self.replica.environment.randomness, self.vault.held)
         finally:
             mailbox.close()
         with self._writing(needs_vault=False):

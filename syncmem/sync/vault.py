@@ -55,6 +55,11 @@ class Vault:
             raise InvalidInput(NO_VAULT)
         return Roster(read_statement(row[0]) for row in rows)
 
+    @property
+    def held(self) -> list[Statement]:
+        """The statements that are here; none where there is no vault."""
+        return self.roster.statements_in_order() if self.exists else []
+
     @cached_property
     def keys(self) -> dict[bytes, EpochKey]:
         """Epoch id -> key, of all epochs that were wrapped to this device."""

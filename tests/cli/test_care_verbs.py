@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import Shell
+from tests.test_repair import spoil
 
 LIVES = ("ana", "home_city")
 
@@ -133,3 +134,15 @@ def test_without_a_keyring_init_says_where_the_key_is_kept_instead(empty: Shell)
     assert "kept in the side file syncmem.db.device: there is no system keyring here" in " ".join(told.out.split())
     keys = empty.json("doctor")["facts"]["keys"]
     assert (keys["device_key"], keys["encrypted"]) == ("side file", False)
+
+
+def test_the_command_says_what_was_found_what_came_back_and_what_is_next(shell: Shell) -> None:
+    assert shell.text("repair") == "Nothing is damaged.\n"
+    with shell.memory() as memory:
+        for number in range(4):
+            memory.remember("ana", "step", number)
+        spoil(memory, "runs", "body", slice(2, 3))
+    said = shell.run("repair")
+    assert said.code == 4
+    assert "not as it was stored" in said.out and "1 event of this device" in said.out and ".damaged" in said.out
+    assert shell.json("repair")["found"] == []

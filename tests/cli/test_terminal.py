@@ -115,7 +115,7 @@ def test_completion_knows_verbs_options_and_the_names_in_the_memory(shell: Shell
         memory.remember("ana", "home_city", "Lisbon")
     assert completions(shell, "syncmem re", 1) == [
         *("remember", "retract", "recall", "reextract", "rename", "revoke", "recover"),
-        *("relay", "restore", "rebuild"),
+        *("relay", "restore", "rebuild", "repair"),
     ]
     assert "--valid-at" in completions(shell, "syncmem believe --", 2)
     assert completions(shell, "syncmem believe a", 2) == ["ana"]

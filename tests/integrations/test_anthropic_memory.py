@@ -188,9 +188,7 @@ def test_the_documented_errors(files: MemoryFiles, memory: Memory, command: dict
         "view",
     ],
 )
-def test_what_leaves_the_folder_or_makes_no_sense_is_refused(
-    files: MemoryFiles, memory: Memory, command: Any
-) -> None:
+def test_what_leaves_the_folder_or_makes_no_sense_is_refused(files: MemoryFiles, memory: Memory, command: Any) -> None:
     create(files)
     create(files, "/memories/d/x.md", "x")
     before = memory.event_digest()

@@ -111,8 +111,8 @@ PLANTED = (
         Bug(
             "the log keeps an erased text",
             "replica/scrubbing.py",
-            "elif self._db.empty_log():",
-            "elif True:",
+            "elif self._db.empty_log() and self._drop_damaged():",
+            "elif self._drop_damaged():",
         ),
         "test_erasure.py::test_no_byte_is_left_in_any_file",
     ),
@@ -155,15 +155,51 @@ PLANTED = (
     Planted(
         Bug(
             "the doctor does not fold again",
-            "doctor.py",
-            "    if held != again:\n",
-            "    if False:\n",
+            "replica/soundness.py",
+            "    return held == again\n",
+            "    return True\n",
         ),
-        "test_faults_on_disk.py::test_a_flipped_bit_is_told_or_changes_nothing_that_is_believed",
+        "test_repair.py::test_what_was_damaged_returns_and_all_is_as_it_had_been",
     ),
     Planted(
-        Bug("chains are not looked at", "doctor.py", "return walker.head == log.head", "return True"),
+        Bug("chains are not looked at", "replica/soundness.py", "if walker.head != log.head or not signed", "if False"),
         "test_faults_on_disk.py::test_an_event_that_is_not_what_was_signed_is_told",
+    ),
+    Planted(
+        Bug(
+            "the checksum of an event is not looked at",
+            "replica/runs.py",
+            "if checksum(position, count, tx, body) != crc:",
+            "if False:",
+        ),
+        "test_repair.py::test_what_was_damaged_returns_and_all_is_as_it_had_been",
+    ),
+    Planted(
+        Bug(
+            "what is said again counts beside what it stands for",
+            "replica/moves.py",
+            "                copies[ref].append(ref)\n",
+            "                pass\n",
+        ),
+        "test_repair.py::test_what_was_said_again_and_returns_all_the_same_counts_once",
+    ),
+    Planted(
+        Bug(
+            "a damaged file outlives an erasure",
+            "replica/replica.py",
+            "self.scrubber.mark(n, erased=True)",
+            "self.scrubber.mark(n)",
+        ),
+        "test_repair.py::test_what_is_erased_later_goes_from_the_damaged_file_too",
+    ),
+    Planted(
+        Bug(
+            "a belief is handed out whatever its claim says",
+            "replica/reading.py",
+            "            if not isinstance(said, Statement) or (said.predicate, to_json(pack(said.value))) != shown:\n",
+            "            if False:\n",
+        ),
+        "test_inspection.py::test_a_belief_that_rotted_is_not_handed_out_when_it_is_first_read",
     ),
     Planted(
         Bug(

@@ -111,7 +111,7 @@ def removed_devices_are_out(world: World, members: list[Device]) -> None:
 def whole(device: Device) -> None:
     """I4, I2: every chain and signature; a rebuild changes nothing."""
     memory = device.memory
-    problems = [p for p in memory.doctor(full=True).problems if p.startswith(("log ", "the file"))]
+    problems = [p for p in memory.doctor(full=True).problems if p.startswith("log ") or "repair" in p]
     must("I4", not problems, f"{device.name}: {problems}")
     before = memory.belief_digest(), memory._replica.last_transaction
     memory.rebuild()

@@ -154,8 +154,24 @@ def questions_agree(memory: Memory, scope: str, entity: str, predicate: str) -> 
         must("I16", sorted(map(_span, asked)) == sorted(map(_span, covering)), f"{about} at {moment}")
         contested = [_plain(b) for b in memory.contested(valid_at=moment, scope=scope) if _of(b) == (entity, predicate)]
         must("I16", {b[2:] for b in contested} == {_plain(b)[2:] for b in asked if b.contested}, f"{about} contested")
+        if number == _DAYS[1]:  # reasons cost more than answers
+            reasons_agree(memory, about, moment, asked[:2])
     known = {entry.event for entry in memory.history(**about)} if said else set()
     must("I16", {belief.event for belief in timeline} <= known, f"the history of {about} lacks what is believed")
+
+
+def reasons_agree(memory: Memory, about: dict[str, Any], moment: Any, asked: list[Belief]) -> None:
+    """I16: what wins by the reasons is what is believed, nothing that lost or was taken back."""
+    for belief in asked:
+        why = memory.why(belief)
+        ends = why.winner is not None and why.winner.value == belief.value and why.belief is not None
+        must("I16", ends, f"{about}: the reasons for {belief.value!r} end at {why.winner}")
+        live = [entry.event for entry in (why.winner, *why.supports) if entry is not None]
+        gone = {entry.event for entry, _ in (*why.lost, *why.taken_back)}
+        must("I16", not gone.intersection(live), f"{about}: {gone.intersection(live)} both counts and does not")
+    if not asked:
+        why = memory.why(about["entity"], about["predicate"], scope=about["scope"], valid_at=moment)
+        must("I16", why.belief is None and why.winner is None, f"{about} at {moment}: {why.text}")
 
 
 def world_day(number: int) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from syncmem import InvalidInput, Memory, Revoked
+from syncmem import InvalidInput, Memory, NotFound, Revoked
 from tests.cli.running import Shell
 from tests.sync.group import Group
 
@@ -58,6 +58,23 @@ def test_who_lost_its_key_comes_back_by_the_phrase_too(group: Group) -> None:
     tablet = group.pair("tablet")
     group.settle()
     assert believed(back) == believed(tablet) == {"never sent"}
+
+
+def test_a_first_device_that_lost_its_key_before_any_sync_comes_back_by_the_phrase(group: Group) -> None:
+    """Nothing lies in the mailbox for the phrase: what it needs is in the file."""
+    group.found().remember("ana", "city", "never sent")
+    without_its_key(group, "laptop").close()
+    other = Group(group.folder, group.address, group.opener, group.servers)
+    with pytest.raises(NotFound, match="nothing was left"):
+        Memory.recover(group.path("new"), group.phrase, group.address, environment=other.environment("new"))
+    back = Memory.recover(
+        group.path("laptop"), group.phrase, group.address, name="again", environment=group.environment("laptop")
+    )
+    group.devices["laptop"] = back
+    tablet = group.pair("tablet")
+    group.settle()
+    assert believed(back) == believed(tablet) == {"never sent"}
+    assert back.status().waiting_for == ("laptop",)  # with the lost key, until it is removed
 
 
 def test_a_removed_device_comes_back_as_a_new_one_with_what_it_holds(group: Group) -> None:
