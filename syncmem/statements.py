@@ -81,7 +81,7 @@ def words(
     given = source_of(source)
     return Words(
         scope=name("scope", scope),
-        trust=trust_default if trust is None else trust_of(trust),
+        trust=TRUST_TIERS.get(given.kind or "", trust_default) if trust is None else trust_of(trust),
         source=given,
         observed_at=_observed(observed_at, given, zone),
         batch=None if batch is None else name("batch", batch),

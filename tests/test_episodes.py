@@ -126,7 +126,7 @@ def test_a_span_counts_characters_also_in_a_long_text(memory: Memory) -> None:
         ("x", {"kind": "k" * 65}, "at most 64"),
         ("x", {"speaker": " "}, "speaker is empty"),
         ("x", {"title": "t" * 5000}, "title takes 5000 bytes"),
-        ("x", {"mentions": "bob"}, "list of entities"),
+        ("x", {"mentions": "bob"}, "takes a list of texts"),
         ("x", {"mentions": [str(n) for n in range(257)]}, "at most 256"),
         ("x", {"source": Source("user", episode="other")}, "no other episode"),
         ("x", {"at": "someday"}, "someday"),

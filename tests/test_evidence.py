@@ -76,7 +76,7 @@ def test_what_is_no_live_claim_of_the_scope_is_refused_as_a_root(desk: Device) -
         ([retraction.event], "is no claim"),
         ([claim.event, gone.event], "is retracted"),
         ([claim.event, private.event], "is in scope 'device'"),
-        (claim.event, "is a list"),
+        (claim.event, "takes a list of texts"),
     ):
         with pytest.raises(InvalidInput, match=words):
             memory.remember("ana", "time_zone", "WET", derived_from=roots)

@@ -194,8 +194,9 @@ def test_a_denial_stands_against_twins_that_arrive_later() -> None:
 def test_a_batch_is_withdrawn_also_where_it_arrives_late() -> None:
     laptop, phone = Desk(1), Desk(2)
     laptop.on("2025-01-10").remember("ana", "home_city", "Berlin")
+    imported = {"batch": "import-1", "source": "integration", "trust": "user"}
     for person in ("ana", "rui"):
-        phone.on("2025-02-10").remember(person, "home_city", "Rome", batch="import-1", source="integration")
+        phone.on("2025-02-10").remember(person, "home_city", "Rome", **imported)
     laptop.on("2025-03-10").retract(batch="import-1", scope="vault")
     laptop.memory.merge(phone.memory)
     assert laptop.home() == "Berlin"

@@ -145,5 +145,25 @@ def test_text_that_names_a_source_is_its_kind_and_its_id(memory: Memory) -> None
         memory.remember("ana", "city", "Lisbon", source="document:letter")
     said = memory.remember("ana", "city", "Lisbon", source="document:letter", observed_at="2025-01-01")
     assert memory.event(said.event).source == Source("document", "letter")
+    assert memory.event(said.event).trust == 50
     assert memory.withdraw(source="document:letter").taken == {"remember": 1}
     assert Candidate("ana", "city", "Faro", source=Source("assistant:helper")).source == Source("assistant", "helper")
+
+
+@pytest.mark.parametrize(
+    ("source", "trust"),
+    [
+        (None, 90),
+        ("user", 90),
+        ("integration:calendar", 70),
+        ("document", 50),
+        ("model", 90),
+        ("mail-import", 90),
+    ],
+)
+def test_trust_that_is_not_said_is_that_of_the_kind_of_the_source(
+    memory: Memory, source: str | None, trust: int
+) -> None:
+    told: dict[str, Any] = {"source": source, "observed_at": "2025-01-01", "affirm": False}
+    assert memory.event(memory.remember("ana", "city", "Lisbon", **told).event).trust == trust
+    assert memory.event(memory.remember("ana", "city", "Lisbon", **told, trust=60).event).trust == 60

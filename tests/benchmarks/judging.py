@@ -83,7 +83,8 @@ def _repetition(memory: Memory, sizes: Sizes) -> Row:
 def _candidates(memory: Memory, sizes: Sizes) -> Row:
     def judged(number: int) -> Round:
         said = [
-            Candidate(f"heard {number}-{n}", material.PREDICATES[0], "x", source=USER) for n in range(sizes.written)
+            Candidate(f"heard {number}-{n}", material.PREDICATES[0], "x", observed_at="now", source=USER)
+            for n in range(sizes.written)
         ]
         return timed([lambda: memory.submit(said), memory.consolidate])
 
