@@ -96,7 +96,7 @@ class Lines:
     @staticmethod
     def of(steps: Sequence[int], times: Mapping[int, datetime]) -> Lines:
         gaps = [max((times[b] - times[a]) / timedelta(days=1), 0.0) for a, b in pairwise(steps)]
-        weights = [min(gap, 40.0) ** 0.5 for gap in gaps] + [3.0]
+        weights = [1.0 + min(gap, 40.0) ** 0.5 for gap in gaps] + [3.0]
         heights = shares([_LINE] * len(steps), weights, round(_LINE * len(steps) * 1.5)) if steps else []
         bottom = TOP + sum(heights)
         places = [bottom - sum(heights[:index]) for index in range(len(steps))]
@@ -225,4 +225,5 @@ class _Grid:
             (line, left), (_, right) = group[0], group[-1]
             start, end = self._columns[left], self._columns[right + 1]
             until = self._steps[line + 1] if line + 1 < len(self._steps) else None
-            yield Held(Bar(f"{count:,} beliefs", start, end, "", 0, count=max(count, 2)), self._steps[line], until)
+            text = "begun before" if not count else "1 belief" if count == 1 else f"{count:,} beliefs"
+            yield Held(Bar(text, start, end, "", 0, count=max(count, 2)), self._steps[line], until)

@@ -17,7 +17,7 @@ from syncmem.picture.shapes import Box, Drawing, Part, Shape, Stroke, Words
 
 WIDTH: Final = 920.0
 NARROW: Final = 350.0
-BARS_MAX: Final = 40  # in a row; more are gathered
+BARS_MAX: Final = 48  # in a row; more are gathered
 ROWS_MAX: Final = 40
 _SIDE, _TOP, _AXIS, _BAR, _GAP, _LABEL, _LEGEND = 4.0, 4.0, 24.0, 42.0, 8.0, 18.0, 22.0
 _TEXT, _SMALL, _PAD = 14.2, 11.0, 9.0  # what is written bold is wider than its size says
