@@ -13,6 +13,7 @@ from syncmem.asking import Asking
 from syncmem.model.instant import FOREVER, dated, shown
 from syncmem.replica.catalog import VAULT, Slot
 from syncmem.replica.outline import NOTHING, outlined
+from syncmem.replica.outline import Group as Group
 from syncmem.replica.outline import Outline as Outline
 from syncmem.replica.rectangles import Rectangle
 from syncmem.replica.stretch import Stretch, spoken_of

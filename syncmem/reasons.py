@@ -15,7 +15,8 @@ from syncmem.replica.telling import Telling
 from syncmem.replica.timelines import NONE_KEY, spread_over_lanes
 from syncmem.results import Belief, Explanation, HistoryEntry
 
-LOST_TOLD_MAX: Final = 12  # in words; all that were weighed are in the explanation
+LOST_TOLD_MAX: Final = 8  # in words, those that contradict first; all that were weighed are in the explanation
+ELSEWHEN: Final = "it holds only"
 REPLACED: Final = "a statement about a later time replaced it"  # which is no contradiction
 
 
@@ -73,9 +74,9 @@ class Reasons:
 def _why_lost(record: Record, winner: Record | None, instant: int) -> str:
     """The first rule that keeps a live claim from holding at the instant."""
     if record.start > instant:
-        return f"it holds only from {iso(record.start)[:10]}"
+        return f"{ELSEWHEN} from {iso(record.start)[:10]}"
     if record.stop <= instant:
-        return f"it holds only until {iso(record.stop)[:10]}"
+        return f"{ELSEWHEN} until {iso(record.stop)[:10]}"
     if winner is None:
         return "it was ended, and nothing followed"
     if record.aging is not None and record.aging[0] <= instant and record.aging[1] < winner.trust:
@@ -109,6 +110,8 @@ def _text(
         parts.append(f"It is derived from {', '.join(winner.derived_from)}, and goes with any of them.")
     if supports:
         parts.append(f"{_counted(supports, 'more statement says', 'more statements say')} the same.")
+    if len(lost) > LOST_TOLD_MAX:
+        lost = sorted(lost, key=lambda each: each[1] == REPLACED or each[1].startswith(ELSEWHEN))
     parts += [f"{entry.value!r} does not hold: {why}." for entry, why in lost[:LOST_TOLD_MAX]]
     if len(lost) > LOST_TOLD_MAX:
         parts.append(

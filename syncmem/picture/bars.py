@@ -39,7 +39,7 @@ class Bar:
     Attributes:
         text: the value; ``source``: who says so; ``trust``: 0..100.
         presumed: from when on it is only presumed to hold still: nobody vouched for it later.
-        count: how many beliefs it stands for.
+        gathered: it stands for beliefs that are not drawn themselves; ``count``: for how many.
     """
 
     text: str
@@ -50,14 +50,15 @@ class Bar:
     contested: bool = False
     presumed: datetime | None = None
     count: int = 1
+    gathered: bool = False
 
     def title(self, zone: tzinfo) -> str:
         """All of it in words."""
         parts = [shortened(self.text), period_text(self.start, self.end, zone)]
-        if self.count == 1:
+        if not self.gathered:
             parts.append(f"{self.source or 'source not named'}, trust {self.trust}")
         if self.contested:
-            parts.append("contested" if self.count == 1 else "some contested")
+            parts.append("contested" if not self.gathered else "some contested")
         if self.presumed is not None:
             parts.append(f"only presumed {presumed_text(self.presumed, zone)}")
         return "; ".join(parts)
@@ -126,13 +127,13 @@ def gathered(bars: Sequence[Bar], bars_max: int) -> tuple[Bar, ...]:
 def _one(group: list[Bar]) -> Bar:
     """A bar for many; how many values those have is told where each bar of the group is one belief."""
     count, values = sum(bar.count for bar in group), len({bar.text for bar in group})
-    text = f"{count:,} beliefs" + (f", {values} values" if count == len(group) else "")
+    text = f"{count:,} beliefs" + ("" if any(bar.gathered for bar in group) else f", {values} values")
     start = None if any(bar.start is None for bar in group) else min(bar.start for bar in group if bar.start)
     end = None if any(bar.end is None for bar in group) else max(bar.end for bar in group if bar.end)
     if len(group) == 1:
         return group[0]
     return replace(
-        group[0], text=text, start=start, end=end, presumed=None, count=count,
+        group[0], text=text, start=start, end=end, presumed=None, count=count, gathered=True,
         contested=any(bar.contested for bar in group),
     )  # fmt: skip
 

@@ -17,6 +17,7 @@ from syncmem.model.value import NONE
 JOINERS: Final = {"\u200c", "\u200d"}  # hold scripts and emoji together; not printable to Python, yet harmless
 SHOWN_CHARACTERS_MAX: Final = 300  # of a value in a picture's hints; its table shows all of it
 CUT: Final = "…"
+LEGIBLE_MIN: Final = 3  # fewer letters of a text say nothing
 
 
 class Sourced(Protocol):
@@ -87,7 +88,7 @@ def fitted(text: str, room: float, size: float) -> str:
         if taken > room:
             break
         kept += 1
-    return text[:kept].rstrip() + CUT if kept else ""
+    return text[:kept].rstrip() + CUT if kept >= LEGIBLE_MIN else ""
 
 
 def _ems(character: str) -> float:

@@ -65,8 +65,8 @@ def draw(
     margin = margin_of(width)
     spans = [
         Span(each.bar.start, each.bar.end, min(width_of(each.bar.text[:30], _TEXT), 110) + 2 * _PAD)
-        for each in coarse if each.bar.count == 1
-    ] + [Span(each.bar.start, each.bar.end) for each in coarse if each.bar.count > 1]  # fmt: skip
+        for each in coarse if not each.bar.gathered
+    ] + [Span(each.bar.start, each.bar.end) for each in coarse if each.bar.gathered]  # fmt: skip
     scale = Scale.of(spans, now, zone, first=margin, last=width - _SIDE, edge=26.0, date_room=6.4)
     lines = Lines.of(steps, times)
     shapes: list[Shape] = [*axis(scale, 14, now), *lines.drawn(scale, times, zone)]
@@ -96,7 +96,7 @@ class Lines:
     @staticmethod
     def of(steps: Sequence[int], times: Mapping[int, datetime]) -> Lines:
         gaps = [max((times[b] - times[a]) / timedelta(days=1), 0.0) for a, b in pairwise(steps)]
-        weights = [min(gap, 40.0) ** 0.5 for gap in gaps] + [3.0]
+        weights = [1.0 + min(gap, 40.0) ** 0.5 for gap in gaps] + [3.0]
         heights = shares([_LINE] * len(steps), weights, round(_LINE * len(steps) * 1.5)) if steps else []
         bottom = TOP + sum(heights)
         places = [bottom - sum(heights[:index]) for index in range(len(steps))]
@@ -137,7 +137,7 @@ def _part(
     past = " past" if held.known_to is not None else ""
     box = (x + 1, top + 1, max(0.5, width - 2), max(0.5, height - 2))
     shapes: list[Box | Words | Stroke] = []
-    if bar.count == 1:
+    if not bar.gathered:
         hue = f"h{hues.of(bar.source)}"
         shapes.append(Box(*box, f"{hue} bar{past}", opacity_of(bar.trust)))
         shapes.append(Box(x + 1, top + 1, min(3.0, box[2]), box[3], f"{hue} edge{past}"))
@@ -225,4 +225,5 @@ class _Grid:
             (line, left), (_, right) = group[0], group[-1]
             start, end = self._columns[left], self._columns[right + 1]
             until = self._steps[line + 1] if line + 1 < len(self._steps) else None
-            yield Held(Bar(f"{count:,} beliefs", start, end, "", 0, count=max(count, 2)), self._steps[line], until)
+            text = "begun before" if not count else "1 belief" if count == 1 else f"{count:,} beliefs"
+            yield Held(Bar(text, start, end, "", 0, count=count, gathered=True), self._steps[line], until)

@@ -17,7 +17,7 @@ from syncmem.picture.shapes import Box, Drawing, Part, Shape, Stroke, Words
 
 WIDTH: Final = 920.0
 NARROW: Final = 350.0
-BARS_MAX: Final = 40  # in a row; more are gathered
+BARS_MAX: Final = 48  # in a row; more are gathered
 ROWS_MAX: Final = 40
 _SIDE, _TOP, _AXIS, _BAR, _GAP, _LABEL, _LEGEND = 4.0, 4.0, 24.0, 42.0, 8.0, 18.0, 22.0
 _TEXT, _SMALL, _PAD = 14.2, 11.0, 9.0  # what is written bold is wider than its size says
@@ -103,9 +103,9 @@ def _part(
     if width < 1:
         return None
     inner = max(0.5, width - 2)
-    kinds = f"h{hues.of(bar.source)}" if bar.count == 1 else "many"
+    kinds = f"h{hues.of(bar.source)}" if not bar.gathered else "many"
     shapes: list[Box | Words | Stroke] = []
-    if bar.count == 1:
+    if not bar.gathered:
         shapes.append(Box(x + 1, y + 1, inner, _BAR - 2, f"{kinds} bar", opacity_of(bar.trust)))
         if bar.presumed is not None:
             since = max(x, scale.near(bar.presumed)) + 1
@@ -122,7 +122,7 @@ def _part(
 def _written(bar: Bar, x: float, y: float, width: float) -> list[Words]:
     """What is written on a bar, as far as it fits; of a group at least how many it stands for."""
     room = width - _PAD - 5
-    if bar.count > 1:
+    if bar.gathered:
         if width_of(bar.text, _TEXT) <= room:
             return [Words(x + _PAD, y + 26, bar.text, "value")]
         return [Words(x + width / 2, y + 25, fitted(f"{bar.count:,}", width - 2, _SMALL), "on", "middle")]
@@ -136,13 +136,13 @@ def _written(bar: Bar, x: float, y: float, width: float) -> list[Words]:
 
 def legend_of(bars: Sequence[Bar], hues: Hues, y: float, width: float) -> tuple[list[Shape], float]:
     """What the colours and lines mean, as far as they are seen; and where it ends."""
-    single = [bar for bar in bars if bar.count == 1]
+    single = [bar for bar in bars if not bar.gathered]
     entries: list[tuple[str, float | None, str]] = [
         (f"h{hues.of(source)} swatch bar", 0.5, source or "no source") for source in _sources(single)
     ]
     entries += [("contested outline", None, "contested")] * any(bar.contested for bar in bars)
     entries += [("hatched", None, "only presumed")] * any(bar.presumed for bar in single)
-    entries += [("many", None, "many beliefs")] * any(bar.count > 1 for bar in bars)
+    entries += [("many", None, "many beliefs")] * any(bar.gathered for bar in bars)
     shapes: list[Shape] = []
     x = _SIDE
     for kind, opacity, text in entries:

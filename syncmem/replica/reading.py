@@ -114,22 +114,20 @@ class Reading:
         """What is (or was) believed of a slot somewhere in a stretch of valid time; each as a whole."""
         if stretch == Stretch() or self._lanes(slot, n) != [SINGLE]:
             return [placed for placed in self.timeline(slot, n) if stretch.meets(placed[1])]
-        view, known = (_CURRENT, ()) if n is None else (_AS_OF, (n,))
-        asked, equality = (
-            (slot.id, SINGLE, *known),
-            self._replica.catalog.predicate(slot.scope, slot.predicate).equality,
-        )
-        number = len(asked) + 1
-        sql = f"SELECT {_COLUMNS} {view} AND valid_from < ?{number} AND valid_to > ?{number + 1} ORDER BY valid_from"
-        rows = [Rectangle._make(row) for row in self._db.execute(sql, (*asked, stretch.end, stretch.start))]
-        if not rows:
-            return []
-        for bound, end in (("valid_to", 0), ("valid_from", -1)):  # equal neighbours outside of it belong to the ends
-            beside = f"SELECT {_COLUMNS} {view} AND {bound} = ?{number}"
-            while row := self._db.execute(beside, (*asked, rows[end][end and 1])).fetchone():
-                if not same_stored(row[2], rows[end].value, equality):
-                    break
-                rows.insert(0 if end == 0 else len(rows), Rectangle._make(row))
+        equality = self._replica.catalog.predicate(slot.scope, slot.predicate).equality
+        asked = (slot.id, SINGLE) if n is None else (slot.id, SINGLE, n)
+        told = f"SELECT {_COLUMNS} {_CURRENT if n is None else _AS_OF}"
+        one, two = len(asked) + 1, len(asked) + 2
+        sql = f"{told} AND valid_from < ?{two} AND valid_to > ?{one} ORDER BY valid_from"
+        rows = [Rectangle._make(row) for row in self._db.execute(sql, (*asked, *stretch))]
+        while rows and (row := self._db.execute(f"{told} AND valid_to = ?{one}", (*asked, rows[0][0])).fetchone()):
+            if not same_stored(row[2], rows[0].value, equality):
+                break
+            rows.insert(0, Rectangle._make(row))  # the first began earlier, without a gap
+        while rows and (row := self._db.execute(f"{told} AND valid_from = ?{one}", (*asked, rows[-1][1])).fetchone()):
+            if not same_stored(row[2], rows[-1].value, equality):
+                break
+            rows.append(Rectangle._make(row))
         return as_timeline([(SINGLE, row) for row in rows], equality)
 
     def timeline(self, slot: Slot, n: int | None = None, *, lanes: Collection[bytes] | None = None) -> list[Placed]:

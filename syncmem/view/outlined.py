@@ -18,7 +18,7 @@ from syncmem.picture.cells import Begun
 from syncmem.view.pages import Figure
 
 if TYPE_CHECKING:
-    from syncmem.browsing import Outline
+    from syncmem.browsing import Group, Outline
     from syncmem.view.slot import Asked
 
 LINKS_MAX: Final = 40  # of dates, side by side
@@ -38,12 +38,12 @@ def rows_of_groups(found: Outline) -> list[Row]:
     return rows_of("", [_bar(group) for group in found.groups])
 
 
-def _bar(group: Any) -> Bar:
-    return Bar(group_text(group), group.valid_from, group.valid_to, "", 0, group.contested > 0, count=group.beliefs)
+def _bar(group: Group) -> Bar:
+    span = (group.valid_from, group.valid_to)
+    return Bar(_told(group), *span, "", 0, group.contested > 0, count=group.beliefs, gathered=True)
 
 
-def group_text(group: Any) -> str:
-    """What a group holds, in words."""
+def _told(group: Group) -> str:
     doubt = f", {group.contested:,} contested" if group.contested else ""
     if group.beliefs == 1:
         return f"1 belief{doubt}"

@@ -123,7 +123,7 @@ def _leads(asked: Asked) -> Callable[[Bar], str | None]:
     """Where a bar leads: to its reasons, or if it stands for many to these alone."""
 
     def lead(bar: Bar) -> str:
-        if bar.count > 1:
+        if bar.gathered:
             return asked.link("timeline", since=bar.start, until=bar.end, skip=0)
         return asked.link("why", at=bar.start or bar.end)
 

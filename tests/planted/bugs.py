@@ -298,8 +298,8 @@ PLANTED = (
         Bug(
             "a stretch of a timeline has in it what ends where it begins",
             "replica/reading.py",
-            "AND valid_from < ?{number} AND valid_to > ?{number + 1}",
-            "AND valid_from < ?{number} AND valid_to >= ?{number + 1}",
+            "AND valid_from < ?{two} AND valid_to > ?{one}",
+            "AND valid_from < ?{two} AND valid_to >= ?{one}",
         ),
         "test_stretches.py::test_a_stretch_of_a_timeline_is_the_part_of_it_that_holds_there",
     ),
