@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from tests.simulator import faults as faults
-from tests.simulator.network import KINDS
+from tests.simulator.network import KINDS, LIES
 from tests.simulator.operations import TABLE
 from tests.simulator.servers import KINDS as SERVERS
 from tests.simulator.trace import Step
@@ -17,6 +17,9 @@ SIZES = {"small": (3, 60), "large": (6, 200)}  # devices at most, steps
 WAITS = (0, 0, 0, 1, 1, 60, 3600, 3600, 86_400, 40 * 86_400)  # seconds before a step
 TOUCHES_MAX = 60  # of the world, before a process dies
 BUCKETS = 0.15  # share of the worlds that meet in object storage
+LIARS = 0.25  # share of the worlds whose mailboxes lie
+RARE = ("rotate", "adopt", "recover")  # what is drawn apart, in a share of the worlds
+RARE_WORLDS, RARE_STEPS = 0.3, 0.06
 BACK = 0.2  # chance of each step that a device without its key comes back
 OF_TWO = ("pair", "revoke")  # nobody dies in them
 ALWAYS = ("remember", "sync", "look")
@@ -29,7 +32,7 @@ def drawn_world(seed: int, size: str) -> dict[str, Any]:
     addresses = [f"{random.choice(SERVERS)}:{number}" for number in range(random.choice((1, 1, 1, 2)))]
     if Random(f"bucket/{size}/{seed}").random() < BUCKETS:
         addresses[0] = "bucket:0"  # drawn apart: other worlds stay what they are
-    return {
+    drawn = {
         "seed": f"{size}/{seed}",
         "devices": random.randint(2, devices),
         "steps": random.randint(steps // 2, steps),
@@ -41,6 +44,16 @@ def drawn_world(seed: int, size: str) -> dict[str, Any]:
         "weather": _climate(random),
         "deaths": random.choice((0, 0.1, 0.3)),
     }
+    return drawn | _drawn_apart(Random(f"apart/{size}/{seed}"), drawn["weather"])
+
+
+def _drawn_apart(random: Random, weather: dict[str, Any]) -> dict[str, Any]:
+    """What came later, so that other worlds stay what they are."""
+    apart: dict[str, Any] = {"rare": random.random() < RARE_WORLDS}
+    if random.random() < LIARS:
+        kinds = [*weather["kinds"], *(kind for kind in LIES if random.random() < 0.7)]
+        apart["weather"] = weather | {"kinds": kinds, "often": weather["often"] or 0.3}
+    return apart
 
 
 def _weights(random: Random) -> dict[str, float]:
@@ -74,6 +87,8 @@ def drawn_steps(world: World) -> Iterator[Step]:
 def drawn_step(world: World, random: Random, number: int) -> Step:
     world.step = number
     weights = world.drawn["weights"]
+    if world.drawn.get("rare") and (rare := _rare(world, number)):
+        return rare
     if world.keyless and (back := _come_back(world, number)):
         return back
     while True:
@@ -91,6 +106,15 @@ def drawn_step(world: World, random: Random, number: int) -> Step:
     if random.random() < world.drawn["deaths"] and not TABLE[name].fault and name not in OF_TWO:
         step["dies"] = random.randint(1, TOUCHES_MAX)
     return step
+
+
+def _rare(world: World, number: int) -> Step | None:
+    random = world.random("rare")
+    if random.random() >= RARE_STEPS:
+        return None
+    name, device = random.choice(RARE), random.choice(list(world.devices))
+    choices = TABLE[name].draw(random, world, device)
+    return None if choices is None else {"n": number, "do": name, "on": device, **choices}
 
 
 def _come_back(world: World, number: int) -> Step | None:

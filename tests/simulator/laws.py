@@ -22,7 +22,7 @@ I16    every answer is the one of the plain reference
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from hashlib import sha256
@@ -37,8 +37,10 @@ from syncmem.model.instant import FOREVER, to_datetime
 from syncmem.replica.catalog import VAULT
 from syncmem.results import Belief
 from syncmem.seal.envelope import HINT_BYTES, MAGIC, SALT_BYTES, EpochKey, padded_length, unseal
+from syncmem.sync.contents import Contents
 from syncmem.wire.blob import ItemKind, read_blob
 from syncmem.wire.frames import read_frame
+from syncmem.wire.mailbox import Put
 from tests.test_replicas_machine import assert_as_the_reference
 
 if TYPE_CHECKING:
@@ -80,16 +82,22 @@ def after_a_step(world: World, device: Device) -> None:
     keep_answer(device)
 
 
-def places_are_used_once(world: World, device: Device) -> None:
-    """I5: of the own logs, when something leaves this device: what was not sent may be written anew after a restore."""
-    logs = device.memory._replica.logs
-    for log in logs.held() if not world.forks else ():
-        if log.own:
-            for seq in range(device.checked.get(log.id, 0) + 1, log.seq + 1):
+def places_are_used_once(world: World, device: Device, puts: Sequence[Put]) -> None:
+    """I5: of the own logs, when events leave this device: what was not sent may be written anew after a restore."""
+    logs, db = device.memory._replica.logs, device.memory._replica.db
+    sent: dict[bytes, int] = {}
+    for put in puts if not world.forks else ():
+        sql = "SELECT contents FROM blobs WHERE stream = ? AND counter = ? AND blob IS NOT NULL"
+        for (contents,) in db.execute(sql, (put.stream, put.counter)).fetchall():
+            for stretch in Contents.read(contents).logs:
+                sent[stretch.log] = max(sent.get(stretch.log, 0), stretch.last)
+    for log in logs.held():
+        if log.own and log.id in sent:
+            for seq in range(device.checked.get(log.id, 0) + 1, min(sent[log.id], log.seq) + 1):
                 hashed = logs.header_hash(log.position(seq))
                 known = world.places.setdefault((log.id, seq), hashed)
                 must("I5", known == hashed, f"place {seq} of log {log.name} was used twice")
-            device.checked[log.id] = log.seq
+            device.checked[log.id] = max(device.checked.get(log.id, 0), min(sent[log.id], log.seq))
 
 
 def keep_answer(device: Device) -> None:

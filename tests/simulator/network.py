@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from random import Random
 from typing import Protocol
 
@@ -17,6 +18,7 @@ from tests.simulator.fuse import Fuse
 
 Given = tuple[BlobName, bytes | None]
 LOST = "the question was lost; sync again"
+LIES = ("swallow", "part", "swap")  # of a mailbox that means ill; drawn apart from the others
 KINDS = ("lose", "late", "twice", "mute", "refuse", "hide", "damage", "gone", "busy", "old")
 
 
@@ -27,6 +29,8 @@ class Weather:
     lose: the question does not arrive. late: it arrives later, and is not answered. twice: it arrives twice.
     mute: the answer is lost. refuse: there is no room for a blob. hide: a blob is not listed. damage: a bit of a blob
     is another. gone: a blob that is listed is not given. busy: nothing is given now. old: an earlier answer comes.
+    swallow: a blob is said to be kept, and is not. part: this device is shown only some of the writers, others
+    others. swap: two blobs stand under each other's names.
     """
 
     chances: dict[str, float] = field(default_factory=dict)
@@ -41,6 +45,8 @@ class Tap(Protocol):
     """Who listens in."""
 
     def sent(self, device: str, request: Exchange) -> None: ...
+
+    def lied(self) -> None: ...
 
 
 @dataclass
@@ -76,7 +82,10 @@ class Connection:
             network.late.append((self.address, request, write_seed))
             raise Unreachable(LOST)
         refused = {number for number in range(len(request.puts)) if weather.strikes("refuse")}
-        kept = [put for number, put in enumerate(request.puts) if number not in refused]
+        swallowed = {number for number in range(len(request.puts)) if weather.strikes("swallow")} - refused
+        if swallowed:
+            network.tap.lied()
+        kept = [put for number, put in enumerate(request.puts) if number not in refused | swallowed]
         answer = self._inner.exchange(replace(request, puts=kept), write_seed)
         if weather.strikes("twice"):
             answer = self._inner.exchange(replace(request, puts=kept), write_seed)
@@ -89,11 +98,31 @@ class Connection:
             raise Unreachable("the answer was lost; sync again")
         results = iter(answer.results)
         told = [
-            PutResult(Outcome.OVER_QUOTA, "full; try again later") if number in refused else next(results)
+            PutResult(Outcome.OVER_QUOTA, "full; try again later")
+            if number in refused
+            else PutResult(Outcome.STORED, "")
+            if number in swallowed
+            else next(results)
             for number in range(len(request.puts))
         ]
         listed = [self._spoilt(entry) for entry in answer.listed if not weather.strikes("hide")]
-        return Answer(answer.epoch, told, answer.ends, listed, answer.more)
+        return self._lied(Answer(answer.epoch, told, answer.ends, listed, answer.more))
+
+    def _lied(self, answer: Answer) -> Answer:
+        """What a mailbox that means ill makes of an answer."""
+        weather = self._network.weather
+        listed, ends = list(answer.listed), dict(answer.ends)
+        if weather.strikes("part"):
+            ends = {stream: end for stream, end in ends.items() if self._is_shown(stream)}
+            listed = [entry for entry in listed if entry.name.stream in ends]
+        if len(listed) > 1 and weather.strikes("swap"):
+            one, other = weather.random.sample(range(len(listed)), 2)
+            blobs = listed[one].blob, listed[other].blob
+            listed[one], listed[other] = listed[one]._replace(blob=blobs[1]), listed[other]._replace(blob=blobs[0])
+        return Answer(answer.epoch, answer.results, ends, listed, answer.more)
+
+    def _is_shown(self, stream: bytes) -> bool:
+        return sha256(self._device.encode() + stream).digest()[0] % 2 == 0
 
     def _spoilt(self, entry: Listed) -> Listed:
         blob = entry.blob

@@ -450,6 +450,57 @@ def revoke(world: World, device: Device, step: dict[str, Any]) -> str:
     return "revoked"
 
 
+@operation(0, nothing)
+def rotate(world: World, device: Device, step: dict[str, Any]) -> str:
+    """New keys, and nobody is removed."""
+    syncer = device.memory._syncer
+    if device.name in world.removed or syncer.vault.current("vault") is None:
+        return SKIPPED
+    with world.noting(device), syncer._writing():
+        syncer._rotate("vault")
+    return "rotated"
+
+
+def _gone(random: Random, world: World, name: str) -> dict[str, Any] | None:
+    gone = sorted(world.removed - world.keyless)
+    return {"other": random.choice(gone)} if gone and name in world.live else None
+
+
+@operation(0, _gone)
+def adopt(world: World, device: Device, step: dict[str, Any]) -> str:
+    """What a removed device wrote counts, as far as it has arrived here."""
+    gone = world.devices.get(step["other"])
+    if gone is None or device.name in world.removed or gone.public is None:
+        return SKIPPED
+    roster = device.memory._syncer.vault.roster
+    standing = roster.member(gone.public)
+    if standing is None or standing.live or not roster.is_live(device.public or b""):
+        return SKIPPED
+    with world.noting(device):
+        device.memory.adopt(gone.public.hex())
+    return "adopted"
+
+
+@operation(0, _newcomer)
+def recover(world: World, device: Device, step: dict[str, Any]) -> str:
+    """A new device that has nothing but the phrase."""
+    from syncmem import Memory
+
+    if step["name"] in world.devices:
+        return SKIPPED
+    new = Device(step["name"], world)
+    options: dict[str, Any] = {"zone": "UTC", "embedder": None, "keyring": world.keyrings}
+    _carry_all(world)
+    try:
+        where = world.drawn["addresses"][0]
+        environment = new.environment()
+        new.memory = Memory.recover(new.path, world.phrase, where, name=new.name, environment=environment, **options)
+    except NotFound:
+        return SKIPPED  # nobody has left anything for the phrase there
+    world.devices[new.name] = new
+    return "recovered"
+
+
 @operation(0.7, nothing)
 def snapshot(world: World, device: Device, step: dict[str, Any]) -> str:
     """A bundle of all that is held, which another device takes in later."""

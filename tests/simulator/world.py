@@ -44,6 +44,7 @@ class World:
         self.removed: set[str] = set()  # as far as anybody said so
         self.servers: dict[str, Server] = {}
         self.by_step: dict[int, list[Words]] = {}  # what each step wrote
+        self.phrase = ""  # of the vault
         self.losses = False  # whether a mailbox has lost anything without saying so
         self.keyless: set[str] = set()  # devices whose key was lost: they wait to be let in anew
         self.orphans: set[str] = set()  # ids of devices that are members and will never be heard of again
@@ -64,7 +65,7 @@ class World:
         device = self.devices[FIRST] = Device(FIRST, self)
         device.open()
         with self.noting(device):
-            device.memory.create_vault(FIRST)
+            self.phrase = device.memory.create_vault(FIRST)
             for address in self.drawn["addresses"]:
                 device.memory.add_mailbox(address)
             for predicate, cardinality in self.drawn.get("definitions", {}).items():
@@ -111,11 +112,15 @@ class World:
         """Chance that belongs to the present step."""
         return Random(f"{self.seed}/{what}/{self.step}")
 
+    def lied(self) -> None:
+        """A mailbox has not kept what it said it kept (see :class:`tests.simulator.network.Tap`)."""
+        self.losses = True
+
     def sent(self, device: str, request: Exchange) -> None:
         """A device asks a mailbox something (see :class:`tests.simulator.network.Tap`)."""
         if device in self.devices and request.puts:
             laws.keep_standing(self, self.devices[device])
-            laws.places_are_used_once(self, self.devices[device])
+            laws.places_are_used_once(self, self.devices[device], request.puts)
         for put in request.puts:
             laws.on_the_wire(self, request.mailbox, put.blob)
 
