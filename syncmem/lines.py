@@ -122,6 +122,7 @@ class ObserveLine(BaseModel):
     scope: str = "vault"
     batch: str | None = None
     zone: str | None = None
+    beside: dict[str, Any] | None = None
 
 
 class DefineLine(Words):

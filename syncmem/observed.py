@@ -45,6 +45,7 @@ class EpisodeInfo:
         device, event: who observed it, and the event that holds it.
         chunks, chunks_here: of how many parts its content consists, and how many are on this device; the others are
             fetched when it is read (0: the event holds all of it).
+        beside: what the program that observed it keeps with it.
     """
 
     id: str
@@ -64,6 +65,7 @@ class EpisodeInfo:
     event: str
     chunks: int
     chunks_here: int
+    beside: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON types."""

@@ -7,11 +7,12 @@ mailboxes for what is not here, outside of all locks, and keeps what it was give
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import tzinfo
 from typing import Any, Final
 
 from syncmem import statements
+from syncmem.codec import pack
 from syncmem.errors import InvalidInput, NotFound
 from syncmem.joining import Joining
 from syncmem.material import Material, measured
@@ -27,6 +28,8 @@ from syncmem.statements import UNDATED, When
 
 TITLE_BYTES_MAX: Final = 4 * 1024
 MENTIONS_MAX: Final = 256  # entities of one episode; a longer list is a document of its own
+BESIDE: Final = "beside"  # in ``extra`` of an episode: what a program keeps with it
+BESIDE_BYTES_MAX: Final = 8 * 1024
 FETCH_POLICIES: Final = ("on_demand", "all")
 
 
@@ -52,6 +55,7 @@ class Observing(Joining):
         scope: str = VAULT,
         batch: str | None = None,
         zone: str | tzinfo | None = None,
+        beside: Mapping[str, Any] | None = None,
     ) -> Observation:
         """Store what was said or written, as it was, for claims to point at.
 
@@ -73,6 +77,7 @@ class Observing(Joining):
             source: whose word it is; unsaid: "document" for a document, else "user".
             batch: a name under which all of an import can be withdrawn: then it is kept, and no longer listed.
             zone: the zone in which its dates are meant, where that is not the memory's.
+            beside: what a program keeps with it, a JSON object of at most 8 KiB; ``episode()`` tells it.
 
         Raises:
             InvalidInput: with the limit or the reason; nothing was written.
@@ -82,7 +87,8 @@ class Observing(Joining):
         given = {"speaker": speaker, "conversation": conversation, "title": title, "source": source, "kind": kind}
         rest = {"batch": batch, "mentions": mentions, "zone": zone}
         with self._lock, self._replica.transaction():
-            said = episode_of(material, given | rest, self._moment_of(kind, at, zone))
+            noted = None if beside is None else _beside(beside)
+            said = episode_of(material, given | rest, self._moment_of(kind, at, zone), **{BESIDE: noted})
             id = episode_id(scope, encode(said))
             known = self._episodes.find(id)
             if known is None:
@@ -163,7 +169,7 @@ class Observing(Joining):
 
     def _info(self, held: Held) -> EpisodeInfo:
         said = held.said
-        zone = (said.extra or {}).get("zone")
+        zone, beside = ((said.extra or {}).get(name) for name in ("zone", BESIDE))
         return EpisodeInfo(
             id=held.id.hex(),
             kind=said.kind,
@@ -182,6 +188,7 @@ class Observing(Joining):
             event=self._telling.event_id(held.position),
             chunks=said.chunk_count,
             chunks_here=len(self._episodes.here(held)),
+            beside=beside if isinstance(beside, dict) else None,
         )
 
     # -- content --------------------------------------------------------------------------------------
@@ -288,6 +295,14 @@ def _mentions(given: Iterable[str]) -> list[str] | None:
             f"an episode mentions at most {MENTIONS_MAX} entities, not {len(names)}; observe it in parts"
         )
     return names or None
+
+
+def _beside(given: Mapping[str, Any]) -> Any:
+    stored = statements.value_of(dict(given))
+    size = len(pack(stored))
+    if size > BESIDE_BYTES_MAX:
+        raise InvalidInput(f"what is kept beside takes {size} bytes, at most {BESIDE_BYTES_MAX} fit; shorten it")
+    return stored
 
 
 def episode_of(material: Material, given: dict[str, Any], at: int, **extra: object) -> Episode:

@@ -73,6 +73,7 @@ def test_everything_that_is_declared_makes_the_episode(memory: Memory) -> None:
         {"source": Source("user", "phone")},
         {"scope": "work"},
         {"zone": "Europe/Lisbon"},
+        {"beside": {"topic": "home"}},
     ]
     ids = {memory.observe("hello", **{**SPOKEN, **each}).episode for each in declared}
     ids.add(memory.observe(b"hello", **SPOKEN).episode)
@@ -82,6 +83,18 @@ def test_everything_that_is_declared_makes_the_episode(memory: Memory) -> None:
         memory.observe("x", mentions=["b", "a"], **SPOKEN).episode
         == memory.observe("x", mentions=["a", "b", "a"], **SPOKEN).episode
     )
+
+
+def test_what_a_program_keeps_beside_an_episode_is_told_on_other_devices(memory: Memory) -> None:
+    beside = {"topic": "home", "levels": [1, 2.5, None], "more": {"a": True}}
+    seen = memory.observe("hello", **SPOKEN, beside=beside)
+    with Memory(":memory:") as other:
+        other.merge(memory)
+        assert other.episode(seen.episode).beside == beside
+        with pytest.raises(InvalidInput, match="at most 8192 fit"):
+            other.observe("hello", **SPOKEN, beside={"text": "x" * 8192})
+        with pytest.raises(InvalidInput, match="finite"):
+            other.observe("hello", **SPOKEN, beside={"n": float("nan")})
 
 
 def test_they_are_listed_by_when_they_were_said(memory: Memory) -> None:

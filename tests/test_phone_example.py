@@ -175,3 +175,38 @@ def test_without_its_folder_or_a_vault_it_says_what_to_do(phone: Phone, shared: 
     assert "mount it" in phone.run("show", code=1)
     assert "join first" in Phone(tmp_path / "away").run("show", code=1)
     assert "belongs to a vault already" in phone.run("join", "SYNCMEM-X", code=1)
+
+
+def test_who_was_never_let_in_has_no_say_in_the_roster(phone: Phone, laptop: Memory, shared: Path) -> None:
+    laptop.remember("ana", "likes", "tea")
+    laptop.sync()
+    script = (
+        f"import sys; sys.path.insert(0, {str(PHONE)!r})\n"
+        "import msgpack, os, vault, sealed\n"
+        "from pathlib import Path\n"
+        f"state = Path({str(phone.state)!r})\n"
+        "held = msgpack.unpackb(state.read_bytes(), raw=False, strict_map_key=False)\n"
+        "roster = vault.Roster()\n"
+        "for wire in held['statements']: roster.add(wire)\n"
+        "stranger = os.urandom(32)\n"
+        "laptop = next(device for device, name in roster.devices.items() if name == 'laptop')\n"
+        "def said(kind, body, parents, vault_id):\n"
+        "    content = sealed.pack([kind, vault_id, parents, sealed.public_key(stranger), 0, body])\n"
+        "    wire = sealed.pack([content, sealed.sign(stranger, sealed.label('statement') + content)])\n"
+        "    roster.add(wire)\n"
+        "    return vault.read_statement(wire).id\n"
+        "public = sealed.transport_key(stranger).public_key().public_bytes_raw()\n"
+        "proof = sealed.sign(stranger, sealed.label('member') + sealed.pack([public, None]))\n"
+        "member = [sealed.public_key(stranger), public, 'stranger', proof]\n"
+        "added = said(vault.ADD, [member, []], sorted(roster.statements)[:1], roster.vault)\n"
+        "said(vault.REVOKE, [laptop, [], False, None], [added], roster.vault)\n"
+        "said(vault.GENESIS, [1, bytes(16), member, None, None], [], bytes(16))\n"
+        "held['statements'] = list(roster.wires.values())\n"
+        "state.write_bytes(msgpack.packb(held))\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, env={**os.environ, "PYTHONPATH": ""})
+    shown = phone.run("show", "ana")
+    assert 'ana likes "tea"  [trust 90, no source, on laptop' in shown  # it was not removed
+    phone.run("remember", "ana", "likes", "chess")
+    assert laptop.sync().complete
+    assert "chess" in [belief.value for belief in laptop.beliefs("ana", "likes")]

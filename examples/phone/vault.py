@@ -1,6 +1,7 @@
 """The roster, as far as this client reads it, and how it is let in (protocol/README.md: Roster; protocol/pairing.md).
 
-It checks every signature and takes statements at their word: it does not resolve who was senior to whom.
+It checks every signature, and that who signed had been let in by then; it does not resolve who was senior to whom, so
+it takes a member at their word when they remove or let in another, even where they had been removed themselves.
 """
 
 from __future__ import annotations
@@ -36,22 +37,32 @@ class Statement:
 
     id: bytes
     kind: int
+    vault: bytes
     parents: list[bytes]
     signer: bytes
     body: list[Any]
+
+    @property
+    def lets_in(self) -> set[bytes]:
+        """The devices (and the phrase) for which it vouches."""
+        listed = self.body[2:4] if self.kind == GENESIS else self.body[:1] if self.kind == ADD else []
+        return {member[0] for member in listed if member}
 
 
 def read_statement(wire: bytes) -> Statement:
     try:
         content, signature = unpack(wire)
-        kind, _vault, parents, signer, _time, body = unpack(content)[:6]
+        kind, vault, parents, signer, _time, body = unpack(content)[:6]
         check_signature(signer, label("statement") + content, signature)
         if kind in (GENESIS, ADD):
             device, transport, _name, proof = body[2] if kind == GENESIS else body[0]
             check_signature(device, label("member") + pack([transport, None]), proof)
+        if kind == GENESIS and body[3]:
+            phrase, transport, _name, proof = body[3]
+            check_signature(phrase, label("member") + pack([transport, device]), proof)
     except (TypeError, ValueError, IndexError) as error:
         raise Refused("a statement is malformed") from error
-    return Statement(sha256(label("roster") + content).digest()[:16], kind, parents, signer, body)
+    return Statement(sha256(label("roster") + content).digest()[:16], kind, vault, parents, signer, body)
 
 
 @dataclass
@@ -60,15 +71,33 @@ class Roster:
 
     statements: dict[bytes, Statement] = field(default_factory=dict)
     wires: dict[bytes, bytes] = field(default_factory=dict)
+    _standing: list[Statement] | None = None
 
     def add(self, wire: bytes) -> None:
         said = read_statement(wire)
         self.statements[said.id] = said
         self.wires[said.id] = wire
+        self._standing = None
 
     @property
     def vault(self) -> bytes:
+        """The genesis that came first: that of who let this device in."""
         return next(said.id for said in self.statements.values() if said.kind == GENESIS)
+
+    @property
+    def standing(self) -> list[Statement]:
+        """The statements of this vault whose past is known, and whose signers were let in by something in it."""
+        if self._standing is None:
+            members: dict[bytes, set[bytes]] = {}  # of each statement: who had been let in after it
+            self._standing = []
+            for said in sorted(self.statements.values(), key=lambda said: (self._depth(said.id), said.id)):
+                if all(parent in members for parent in said.parents):
+                    before = set().union(*(members[parent] for parent in said.parents))
+                    begins = said.id == self.vault and said.signer == said.body[2][0]
+                    stands = begins or (said.vault == self.vault and said.signer in before)
+                    members[said.id] = before | (said.lets_in if stands else set())
+                    self._standing += [said] if stands else []
+        return self._standing
 
     @property
     def devices(self) -> dict[bytes, str]:
@@ -87,10 +116,10 @@ class Roster:
     def keys(self, seed: bytes, scope: str) -> list[tuple[EpochKey, bytes]]:
         """The keys of a scope that this device has, with the subject key of each; the current one last."""
         found: dict[bytes, tuple[EpochKey, bytes]] = {}
-        device = public_key(seed)
+        device, epochs = public_key(seed), {said.id: said for said in self._of(EPOCH)}
         for epoch, wrap in self._wraps(device, scope):
-            said = self.statements.get(epoch)
-            if said is None or said.kind != EPOCH:
+            said = epochs.get(epoch)
+            if said is None:
                 continue
             plain = unwrap(seed, label("wrap") + pack([self.vault, scope, device]), wrap)
             marks = [sha256(label(n) + k).digest() for n, k in (("epoch", plain[:32]), ("subjects", plain[32:]))]
@@ -107,7 +136,7 @@ class Roster:
         return [(epoch, wrap) for where, epoch, wrap in given if where == scope]
 
     def _of(self, *kinds: int) -> list[Statement]:
-        return sorted((said for said in self.statements.values() if said.kind in kinds), key=lambda said: said.id)
+        return sorted((said for said in self.standing if said.kind in kinds), key=lambda said: said.id)
 
     def _depth(self, id: bytes) -> int:
         depths: dict[bytes, int] = {}

@@ -91,7 +91,8 @@ def look(
             done += len(portion)
             progress(done)
         with imports() as known:
-            before = known.records(origin)
+            overlapping = scratch.batches or (set() if looked.counts else known.batches_of(origin))
+            before = known.records(origin, overlapping)
             looked.lacking = before - scratch.shared
     looked.name = name.hexdigest()[: 2 * NAME_BYTES]
     looked.refused = _shrunken(looked, before, scratch.shared)
@@ -116,9 +117,11 @@ def _count(record: Marked, imports: Imports, scratch: _Scratch, judge: Judge, lo
 
 
 def _shrunken(looked: Looked, before: int, shared: int) -> str | None:
-    """Why an archive is taken for less than it should be; one that shares nothing is another one."""
-    empty = before > 0 and not (shared or looked.counts)
-    if not empty and (not shared or looked.lacking <= max(LACKING_FEW, before * LACKING_SHARE_MAX)):
+    """Why an archive is taken for less than it should be, beside the earlier ones with which it shares records.
+
+    One that shares none is another one; one in which there is nothing at all is taken for each of them.
+    """
+    if looked.lacking <= max(LACKING_FEW if shared else 0, before * LACKING_SHARE_MAX):
         return None
     return (
         f"the archive lacks {looked.lacking} of the {before} records that came from there before; it may be cut off, "
@@ -134,6 +137,7 @@ class _Scratch:
         self._db.execute("CREATE TABLE marks (mark BLOB PRIMARY KEY) WITHOUT ROWID")
         self._db.execute("BEGIN")
         self.shared = 0
+        self.batches: set[int] = set()  # of earlier imports, with which records are shared
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -146,8 +150,9 @@ class _Scratch:
     def note_identity(self, mark: bytes, imports: Imports) -> None:
         """Count the records that are known, however they were changed."""
         record = mark[: ORIGIN_BYTES + IDENTITY_BYTES]
-        if self.note(record) and imports.knows_record(record):
+        if self.note(record) and (batches := imports.batches_of(record)):
             self.shared += 1
+            self.batches |= batches
 
 
 # -- texts -------------------------------------------------------------------------------------------------

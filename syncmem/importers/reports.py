@@ -18,8 +18,8 @@ class ImportReport:
         known: how many records were here already; ``repeated``: stand in the archive more than once.
         skipped: how many could not be taken in; ``problems``: where the first of them stand, and why.
         erased: how many name an entity that was erased, and were left out.
-        lacking: how many records that came from this source before are not in this archive; ``refused``: why it is
-            not imported for that, unless it is forced.
+        lacking: how many records of earlier archives that share any with this one are not in it; ``refused``: why it
+            is not imported for that, unless it is forced.
         derived: how many candidates of the extractor became statements.
     """
 

@@ -15,7 +15,7 @@ import os
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
+from functools import lru_cache, partial
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar, Unpack
 
@@ -55,6 +55,7 @@ except ImportError as error:
 
 PREDICATE: Final = "langgraph.item"
 EMBEDDED_AT_ONCE: Final = 64
+SPLIT_MAX: Final = 4096  # paths that are remembered as namespace and key
 R = TypeVar("R")
 
 
@@ -214,12 +215,14 @@ class SyncmemStore(BaseStore):
                 return None
             if op.refresh_ttl:
                 self._keeping.renew([found])
-            return Item(**_parts(found, op.namespace, str(op.key)))
+            created, updated = _times(found)
+            key = str(op.key)
+            return Item(namespace=op.namespace, key=key, value=found.content, created_at=created, updated_at=updated)
         if isinstance(op, SearchOp):
             ranked = self._search(op, vectors)
             if op.refresh_ttl:
                 self._keeping.renew([item for _, item in ranked])
-            return [SearchItem(**_parts(item, *_split(item.path)), score=score) for score, item in ranked]
+            return [SearchItem(*_split(item.entity), item.content, *_times(item), score) for score, item in ranked]
         return self._list(op) if isinstance(op, ListNamespacesOp) else None
 
     def _search(self, op: SearchOp, vectors: dict[str, bytes]) -> list[Ranked]:
@@ -298,13 +301,17 @@ def _put(op: PutOp) -> Put:
     return Put((*op.namespace, str(op.key)), value, lease, op.index)
 
 
-def _split(path: Path) -> tuple[Path, str]:
-    return path[:-1], path[-1]
+@lru_cache(maxsize=SPLIT_MAX)
+def _split(entity: str) -> tuple[Path, str]:
+    """Namespace and key of an item."""
+    *namespace, key = json.loads(entity)
+    return tuple(namespace), key
 
 
-def _parts(item: Kept, namespace: Path, key: str) -> dict[str, Any]:
-    times = {"created_at": to_datetime(item.created), "updated_at": to_datetime(item.updated)}
-    return {"namespace": namespace, "key": key, "value": item.content, **times}
+def _times(item: Kept) -> tuple[Any, Any]:
+    """Since when there is an item, and since when it is as it is."""
+    updated = to_datetime(item.updated)
+    return updated if item.created == item.updated else to_datetime(item.created), updated
 
 
 def _before_wildcard(path: Path) -> Path:

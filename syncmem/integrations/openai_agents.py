@@ -109,7 +109,7 @@ class Session:
             first = max([memory._now(), *(time + 1 for time in before)])
             for number, item in enumerate(items):
                 batch = f"session/{self.session_id}/{memory._environment.randomness(8).hex()}"
-                where = {"conversation": self.session_id, "scope": self._scope, "batch": batch}
+                where: dict[str, Any] = {"conversation": self.session_id, "scope": self._scope, "batch": batch}
                 memory.observe(kind=KIND, at=to_datetime(first + number), **self._kept(item), **where)
 
     def _kept(self, item: Any) -> dict[str, Any]:

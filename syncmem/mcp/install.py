@@ -49,7 +49,7 @@ def path_of(client: str) -> Path:
 
 
 def write(path: Path, wanted: dict[str, Any]) -> Path | None:
-    """Put it into a configuration; where the old one is kept, None if there was none.
+    """Put it into a configuration; where the old one is kept, None if there was none or it says so already.
 
     Raises:
         InvalidInput: what is there is no JSON object; it is not changed.
@@ -61,9 +61,12 @@ def write(path: Path, wanted: dict[str, Any]) -> Path | None:
         raise InvalidInput(f"{path} is no JSON ({error}); put it in by hand, as printed without --write") from error
     if not isinstance(held, dict):
         raise InvalidInput(f"{path} holds no JSON object; put it in by hand, as printed without --write")
+    before = dict(held)
     for key, servers in wanted.items():
         there = held.get(key)
         held[key] = {**(there if isinstance(there, dict) else {}), **servers}
+    if held == before:  # and what was put aside stays what was there before the first time
+        return None
     kept = path.with_name(path.name + BACKUP_SUFFIX) if old else None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ once, because devices did not know of each other, the same one of its events sta
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from syncmem.model.imported import IDENTITY_BYTES, ORIGIN_BYTES
 from syncmem.replica.connection import Database
@@ -38,18 +38,16 @@ class Imports:
         standing = [p for p, batch in rows if not self._cuts.excludes(p) and not self._withdrawn(batch)]
         return min(standing, key=lambda position: (self._logs.log_of(position).id, position), default=None)
 
-    def knows_record(self, record: bytes) -> bool:
-        """Whether a record is known, whatever it said; ``record``: the beginning of its mark."""
+    def batches_of(self, begin: bytes) -> set[int]:
+        """The batches that hold a record, whatever it said, or any of a source; ``begin``: how their marks begin."""
         sql = "SELECT DISTINCT batch FROM imported WHERE mark BETWEEN ? AND ?"
-        found = self._db.execute(sql, (record, record + b"\xff" * 32)).fetchall()
-        return any(not self._withdrawn(batch) for (batch,) in found)
+        found = self._db.execute(sql, (begin, begin + b"\xff" * 32)).fetchall()
+        return {batch for (batch,) in found if not self._withdrawn(batch)}
 
-    def records(self, origin: bytes) -> int:
-        """How many records of one source are known, each once, however often it was changed there."""
+    def records(self, origin: bytes, batches: Iterable[int]) -> int:
+        """How many records of one source some batches hold, each once, however often it was changed there."""
         within = (origin, origin + b"\xff" * 32)
-        sql = "SELECT DISTINCT batch FROM imported WHERE mark BETWEEN ? AND ?"
-        batches = [row[0] for row in self._db.execute(sql, within).fetchall()]
-        standing = [str(int(batch)) for batch in batches if not self._withdrawn(batch)]
+        standing = [str(int(batch)) for batch in sorted(batches)]
         identity = f"substr(mark, {ORIGIN_BYTES + 1}, {IDENTITY_BYTES})"
         sql = (
             f"SELECT count(DISTINCT {identity}) FROM imported WHERE mark BETWEEN ? AND ? "

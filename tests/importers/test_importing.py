@@ -215,7 +215,19 @@ def test_an_export_that_lacks_much_of_an_earlier_one_is_refused_unless_forced(me
     assert memory.event_digest() == before
     assert memory.import_archive(shrunken, "chatgpt", name="of bob").turns == 52  # another account
     assert memory.import_archive(shrunken, "chatgpt", force=True).turns == 2
-    assert memory.import_archive(chats(tmp_path, conversations(29), "conversations-4.json"), "chatgpt").lacking == 4
+    assert memory.import_archive(chats(tmp_path, conversations(29), "conversations-4.json"), "chatgpt").lacking == 2
+
+
+def test_archives_of_one_kind_that_share_nothing_may_come_again_in_any_order(memory: Memory, tmp_path: Path) -> None:
+    large = chats(tmp_path, conversations(30))
+    small = chats(tmp_path, conversations(2, first=50), "conversations-2.json")
+    for path, turns in ((large, 60), (small, 4), (small, 0), (large, 0)):
+        report = memory.import_archive(path, "chatgpt")
+        assert (report.turns, report.lacking) == (turns, 0)
+    grown = chats(tmp_path, conversations(3, first=50), "conversations-3.json")
+    assert memory.import_archive(grown, "chatgpt").turns == 2
+    with pytest.raises(InvalidInput, match="lacks 59 of the 60 records"):
+        memory.import_archive(chats(tmp_path, conversations(1, turns=1), "conversations-4.json"), "chatgpt")
 
 
 @pytest.mark.parametrize("kind", ["chatgpt", "claude", "mcp", "graphiti", "vcard", "jsonl", "mem0"])

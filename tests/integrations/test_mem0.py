@@ -105,6 +105,69 @@ def test_facts_are_found_in_what_the_user_says_and_supersede_each_other(native: 
     ]
 
 
+def test_facts_have_the_metadata_and_the_owners_of_their_message(native: syncmem.Memory, clock: ManualClock) -> None:
+    m = Memory(native)
+    about: dict[str, Any] = {"user_id": "alice", "run_id": "run-7"}
+    city, tongue = m.add("I live in Lisbon. I speak Greek.", **about, metadata={"topic": "home", "level": 2})["results"]
+    m.add("I speak Latin.", user_id="alice", run_id="run-8", expiration_date="2025-06-20")
+    told = m.get(tongue["id"])
+    assert (told["metadata"], told["user_id"], told["run_id"]) == ({"topic": "home", "level": 2}, "alice", "run-7")
+    both = ["home_city: Lisbon", "language: Greek"]
+    assert sorted(texts(m.get_all(filters={**ALICE, "topic": "home", "level": {"gte": 2}}))) == both
+    assert sorted(texts(m.get_all(filters={"run_id": "run-7"}))) == both
+    assert texts(m.search("Lisbon", filters={**ALICE, "topic": "home"}))[0] == "home_city: Lisbon"
+    assert texts(m.search("Lisbon", filters={**ALICE, "topic": "work"})) == []
+    assert texts(m.get_all(filters={"run_id": "run-8"})) == ["language: Latin"]
+    for id, text in ((city["id"], None), (tongue["id"], "language: Modern Greek")):
+        clock.time += 3_600_000_000
+        m.update(id, text, metadata={"level": 3})
+        assert m.get(id)["metadata"] == {"topic": "home", "level": 3} and m.get(id)["run_id"] == "run-7"
+    assert [(row["event"], row["new_memory"]) for row in m.history(tongue["id"])] == [
+        ("ADD", "language: Greek"),
+        ("UPDATE", "language: Modern Greek"),
+    ]
+    clock.time += 10 * 86_400_000_000
+    assert texts(m.get_all(filters={"run_id": "run-8"})) == []  # it has expired
+    assert texts(m.get_all(filters={"run_id": "run-8"}, show_expired=True)) == ["language: Latin"]
+
+
+def test_what_was_added_here_is_changed_and_deleted_here_on_any_device(
+    native: syncmem.Memory, clock: ManualClock
+) -> None:
+    m = Memory(native)
+    city, _ = m.add("I live in Lisbon. I speak Greek.", user_id="alice", agent_id="coach")["results"]
+    m.add("Likes tennis", user_id="alice", infer=False)
+    m.add("I live in Rome.", user_id="bob")
+    assert native.believe("alice", "home_city").trust == 90  # type: ignore[union-attr]
+    with syncmem.Memory(":memory:", embedder=None, environment=syncmem.Environment(clock=clock)) as other:
+        clock.time += 3_600_000_000
+        other.merge(native)
+        there = Memory(other)
+        there.update(city["id"], "home_city: Porto")
+        assert there.get(city["id"])["memory"] == "home_city: Porto"
+        there.delete_all(agent_id="coach")
+        assert texts(there.get_all(filters=ALICE)) == ["Likes tennis"]
+        native.merge(other)
+    assert texts(m.get_all(filters=ALICE)) == ["Likes tennis"]
+    m.delete_all(user_id="alice")
+    assert m.get_all(filters=ALICE) == {"results": []}
+    assert texts(m.get_all(filters={"user_id": "bob"})) == ["home_city: Rome"]
+    assert [row["event"] for row in m.history(city["id"])] == ["ADD", "UPDATE", "DELETE"]
+
+
+def test_what_the_user_also_stated_elsewhere_is_not_deleted_here(native: syncmem.Memory) -> None:
+    m = Memory(native)
+    (city,) = m.add("I live in Lisbon.", user_id="alice")["results"]
+    native.remember("alice", "home_city", "Lisbon")
+    with pytest.raises(InvalidInput, match="stated with trust 90"):
+        m.delete(city["id"])
+    other = Memory(native, agent="another program")
+    (tongue,) = m.add("I speak Greek.", user_id="alice")["results"]
+    with pytest.raises(InvalidInput, match="stated with trust 90"):
+        other.delete(tongue["id"])
+    assert sorted(texts(m.get_all(filters=ALICE))) == ["home_city: Lisbon", "language: Greek"]
+
+
 def test_any_callable_extracts(native: syncmem.Memory) -> None:
     def extractor(said: Utterance) -> list[Candidate]:
         start = said.text.index("boat")

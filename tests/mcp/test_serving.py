@@ -160,6 +160,9 @@ def test_install_writes_beside_what_is_there_and_what_it_wrote_runs(tmp_path: Pa
     held = json.loads(path.read_text(encoding="utf-8"))
     assert (held["theme"], sorted(held["mcpServers"])) == ("dark", ["other", "syncmem"])
     assert json.loads((path.parent / (path.name + ".before-syncmem")).read_text(encoding="utf-8"))["theme"] == "dark"
+    again = Shell(tmp_path).run("mcp", "install", "--client", "claude-desktop", "--write", env=home)
+    assert again.code == 0 and json.loads(path.read_text(encoding="utf-8")) == held
+    assert "syncmem" not in (path.parent / (path.name + ".before-syncmem")).read_text(encoding="utf-8")
     server = held["mcpServers"]["syncmem"]
     started = streams(tmp_path / "unused.db").model_copy(update={"command": server["command"], "args": server["args"]})
     talk(started, remembering("Portuguese"))

@@ -8,8 +8,9 @@ from typing import Any
 
 from syncmem.errors import InvalidInput, NotFound
 from syncmem.integrations.mem0.filters import owners
-from syncmem.integrations.mem0.shapes import PREDICATE, Kept, is_raw, latest
+from syncmem.integrations.mem0.shapes import BESIDE, PREDICATE, Kept, is_raw, latest
 from syncmem.memory import Memory
+from syncmem.model.event import readable
 from syncmem.model.instant import to_datetime
 from syncmem.results import Belief, HistoryEntry
 
@@ -33,7 +34,9 @@ class Looking:
             value = telling.value_of(position)
             if is_raw(value):
                 return bool(value["id"] == id)
-            return entry is not None and (not self._many(entry) or value == entry.value)
+            if entry is None:
+                return False
+            return not self._many(entry) or value == entry.value or self._beside(telling.episode_of(position), id)
 
         return self._memory._told_where(owner, predicate, self._scope, of_it)
 
@@ -46,9 +49,39 @@ class Looking:
         entry = None if raw else self._event(id)
         if entry is None or entry.entity is None:
             return None
-        found = self._memory.beliefs(entry.entity, entry.predicate, scope=self._scope)
-        same = (each for each in found if not self._many(entry) or each.value == entry.value)
-        return next(map(Kept.of, same), None)
+        found = [self.kept(each) for each in self._memory.beliefs(entry.entity, entry.predicate, scope=self._scope)]
+        same = [each for each in found if each.id == id]
+        same += [each for each in found if not self._many(entry) or each.belief.value == entry.value]
+        return next(iter(same), None)
+
+    def kept(self, belief: Belief, owner: str = "user_id") -> Kept:
+        """A belief as mem0 knows it, with what was handed over with it."""
+        if is_raw(belief.value):
+            return Kept.of(belief)
+        entry = self._event(belief.event)
+        return Kept.of(belief, owner, None if entry is None else self._handed(entry.source.episode))
+
+    def came_from(self, belief: Belief, program: str | None, trust: int) -> bool:
+        """Whether all that was stated for a belief with more trust came through this interface of a program."""
+        told = self._memory.history(belief.entity, belief.predicate, scope=self._scope)
+        stated = [each for each in told if each.status == "live" and each.verb in ("remember", "affirm")]
+        return all(
+            each.source.id == program and self._handed(each.source.episode) is not None
+            for each in stated
+            if each.trust > trust and each.value == belief.value
+        )
+
+    def _handed(self, episode: object) -> dict[str, Any] | None:
+        """What was handed over with a message, if it came through this interface."""
+        try:
+            beside = self._memory.episode(episode).beside if isinstance(episode, str) else None
+        except NotFound:
+            return None
+        found = (beside or {}).get(BESIDE)
+        return found if isinstance(found, dict) else None
+
+    def _beside(self, episode: object, id: str) -> bool:
+        return (self._handed(episode) or {}).get("id") == id
 
     def _many(self, entry: HistoryEntry) -> bool:
         return entry.predicate is None or self._memory._definition(self._scope, entry.predicate).many
@@ -72,13 +105,22 @@ class Looking:
     def held(self, filters: Mapping[str, Any], *, past: bool = False) -> list[Kept]:
         """What is believed of an owner, and the raw memories that name it."""
         key, name = next(iter(owners(filters).items()))
-        found = [Kept.of(each, key) for each in self._memory.beliefs(name, scope=self._scope)]
-        if key != "user_id":
-            found += [Kept.of(each, key) for each in self.raw() if each.entity != name]
+        about = [name, *sorted(self._mentioning(name) - {name})]
+        found = [self.kept(each, key) for one in about for each in self._memory.beliefs(one, scope=self._scope)]
         if past:
             ended = self._memory.timeline(name, PREDICATE, scope=self._scope)
             found += [kept for kept in map(Kept.of, ended) if is_raw(kept.belief.value) and _lapsed(kept)]
         return latest(found)
+
+    def _mentioning(self, name: str) -> set[str]:
+        """About whom it was said, or who said it, where an owner is named as another one's."""
+        replica, found = self._memory._replica, set()
+        with self._memory._looking():
+            rows = replica.db.execute("SELECT position FROM mentions WHERE entity = ?", (name,)).fetchall()
+            for (position,) in rows:
+                said = readable(replica.logs.event(position))
+                found.add(getattr(said, "speaker", None) or getattr(said, "entity", None))
+        return {each for each in found if each is not None}
 
     def raw(self) -> Iterator[Belief]:
         for entity in self._memory.entities(scope=self._scope):

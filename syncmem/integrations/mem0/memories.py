@@ -2,14 +2,16 @@
 
 Rules: adding and updating remember, updating also ends what was there, deleting ends: nothing is overwritten, and
 ``history`` tells all of it.  What is written counts as inferred unless ``trust`` says otherwise, so it changes nothing
-that somebody with more trust stated; that is refused, before anything is written.  A memory belongs to its user, else
-its agent, else its run: erasing one of them erases it on every device.
+that somebody with more trust stated elsewhere; that is refused, before anything is written.  What a user says in a
+message counts as theirs, but came through here, so it is changed and deleted through here.  A memory belongs to its
+user, else its agent, else its run: erasing one of them erases it on every device.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from types import TracebackType
 from typing import Any, Final, Self
@@ -21,6 +23,7 @@ from syncmem.integrations.mem0.filters import holds, owners
 from syncmem.integrations.mem0.given import count, day, read_filters, read_messages
 from syncmem.integrations.mem0.looking import Looking
 from syncmem.integrations.mem0.shapes import (
+    BESIDE,
     PREDICATE,
     REPLACED,
     Kept,
@@ -30,6 +33,7 @@ from syncmem.integrations.mem0.shapes import (
     value_from,
 )
 from syncmem.judging.extracting import Extractor
+from syncmem.observed import Observation
 from syncmem.recalling import HITS_MAX
 from syncmem.replica.catalog import VAULT
 from syncmem.results import Source
@@ -101,14 +105,15 @@ class Memory:
     ) -> dict[str, Any]:
         """Keep messages as they are (``infer=False``), or what the extractor finds in them.
 
-        With ``infer=True`` each message is observed, and what it says becomes claims about its speaker; ``metadata``
-        and ``expiration_date`` belong to raw memories alone. ``memory_type`` and ``prompt`` are for mem0's own model.
+        With ``infer=True`` each message is observed, and what it says becomes claims about its speaker; each of them
+        has the ``metadata``, the owners and the ``expiration_date`` (after that day it is no longer shown here; whether
+        it still holds is for messages to say). ``memory_type`` and ``prompt`` are for mem0's own model.
         """
         owner = owners({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
         said = [each for each in read_messages(messages) if each["role"] != "system"]
-        if infer:
-            return {"results": [found for each in said for found in self._extracted(each, owner)]}
         beside = {"expiration_date": day(expiration_date), "metadata": dict(metadata or {}) or None}
+        if infer:
+            return {"results": [found for each in said for found in self._extracted(each, owner, beside)]}
         results = []
         with self.memory.transaction():
             for each in said:
@@ -131,19 +136,26 @@ class Memory:
             about = "A memory in words, as it was handed over."
             self.memory.define(PREDICATE, cardinality="many", description=about, **self._said())
 
-    def _extracted(self, message: dict[str, Any], owner: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    def _extracted(
+        self, message: dict[str, Any], owner: Mapping[str, str], beside: Mapping[str, Any]
+    ) -> Iterator[dict[str, Any]]:
         """What an extractor finds in a message, and what became of it."""
         extractor = self._extractor or self._english()
         user = message["role"] == "user"
         speaker = next(iter(owner.values())) if user else owner.get("agent_id", message["role"])
-        source = Source("user" if user else "assistant")
-        mentions = tuple(name for name in owner.values() if name != speaker)
-        rest: dict[str, Any] = {"scope": self._scope, "conversation": owner.get("run_id"), "mentions": mentions}
-        turn = self.memory.observe(message["content"], speaker=speaker, source=source, **rest)
+        rest = {"speaker": speaker, "source": Source("user" if user else "assistant", self._source.id)}
+        turn = self._observe(message["content"], owner, {**owner, **beside}, **rest)
         for judged in self.memory.extract(turn.episode, extractor, version=1).judged:
             if judged.receipts and judged.outcome in ("ADD", "UPDATE", "DELETE"):
                 text = text_of(judged.predicate, judged.candidate.value)
                 yield {"id": judged.receipts[-1].event, "memory": text, "event": judged.outcome}
+
+    def _observe(self, text: str, owner: Mapping[str, str], beside: Mapping[str, Any], **rest: Any) -> Observation:
+        """Keep a text as an episode, and beside it what was handed over with it."""
+        mentions = [name for name in owner.values() if name != rest.get("speaker")]
+        handed = {BESIDE: {name: part for name, part in beside.items() if part is not None}}
+        where: dict[str, Any] = {"scope": self._scope, "conversation": owner.get("run_id"), "mentions": mentions}
+        return self.memory.observe(text, beside=handed, **where, **rest)
 
     def _english(self) -> Extractor:
         from syncmem.judging.english import english
@@ -172,14 +184,22 @@ class Memory:
             if belief.predicate == PREDICATE:
                 self._end(kept, REPLACED)
                 self._remember(_owner_of(kept), new)
-                return {"message": "Memory updated successfully!"}
-            if not self.memory._definition(self._scope, belief.predicate).many:
-                self._check(kept)
             else:
-                self._end(kept, REPLACED)
-            value = value_from(belief.predicate, new["memory"])
-            self.memory.remember(belief.entity, belief.predicate, value, **self._said())
+                self._say_anew(kept, new)
         return {"message": "Memory updated successfully!"}
+
+    def _say_anew(self, kept: Kept, new: dict[str, Any]) -> None:
+        """A fact is another one: what it was ends, or is superseded; what is kept with it stands beside the text."""
+        belief, said = kept.belief, self._said_of(kept)
+        value = value_from(belief.predicate, new["memory"])
+        if value == belief.value or self.memory._definition(self._scope, belief.predicate).many:
+            self._end(kept, REPLACED)
+        beside = replace(kept, value=new).beside
+        turn = self._observe(
+            new["memory"], {"": belief.entity, **_owners_of(new)}, beside, kind="memory", source=self._source
+        )
+        said["source"] = Source(self._source.kind, self._source.id, turn.episode)
+        self.memory.remember(belief.entity, belief.predicate, value, affirm=False, **said)
 
     def delete(self, memory_id: str) -> dict[str, str]:
         """A memory holds no longer; its history stays. What must go for good is erased: ``memory.erase(user)``."""
@@ -204,19 +224,26 @@ class Memory:
                 self._end(kept)
 
     def _end(self, kept: Kept, reason: str | None = None) -> None:
-        self._check(kept)
+        said = self._said_of(kept)
         with self.memory.transaction():
             for belief in (kept.belief, *kept.others):
                 why = reason if belief is kept.belief else REPLACED
-                self.memory.end(belief.entity, belief.predicate, belief.value, reason=why, **self._said())
+                self.memory.end(belief.entity, belief.predicate, belief.value, reason=why, **said)
 
-    def _check(self, kept: Kept) -> None:
-        trust = max(belief.trust for belief in (kept.belief, *kept.others))
-        if trust > self._trust:
-            raise InvalidInput(
-                f"{kept.text!r} was stated with trust {trust}, more than the {self._trust} of this memory; ask the "
-                "user, or open it with Memory(..., trust='user') where the user is who says so"
-            )
+    def _said_of(self, kept: Kept) -> dict[str, Any]:
+        """How a memory is changed: with the trust of this one, and of what came through it.
+
+        Raises:
+            InvalidInput: it was stated elsewhere, with more trust.
+        """
+        for belief in (kept.belief, *kept.others):
+            if belief.trust > self._trust and not self._looking.came_from(belief, self._source.id, self._trust):
+                raise InvalidInput(
+                    f"{kept.text!r} was stated with trust {belief.trust}, more than the {self._trust} of this memory; "
+                    "ask the user, or open it with Memory(..., trust='user') where the user is who says so"
+                )
+        most = max(belief.trust for belief in (kept.belief, *kept.others))
+        return self._said() | {"trust": max(self._trust, most)}
 
     def _said(self) -> dict[str, Any]:
         return {"trust": self._trust, "source": self._source, "scope": self._scope}
@@ -271,7 +298,7 @@ class Memory:
         best = max((hit.score for hit in hits), default=0.0)
         results = []
         for hit in hits:
-            kept = Kept.of(hit.belief, key)
+            kept = self._looking.kept(hit.belief, key)
             score = max(0.0, hit.score / best) if best > 0 else 0.0
             if score >= (threshold or 0.0) and holds(wanted, kept.fields) and not expired(kept, self._looking.today()):
                 results.append(kept.item(score=score))
@@ -305,5 +332,8 @@ class Memory:
 
 def _owner_of(kept: Kept) -> dict[str, str]:
     """Whose memory it is; the entity under which it stands comes first."""
-    named = {name: kept.value[name] for name in ("user_id", "agent_id", "run_id") if kept.value.get(name)}
-    return {"": kept.belief.entity, **named}
+    return {"": kept.belief.entity, **_owners_of(kept.value)}
+
+
+def _owners_of(value: Mapping[str, Any]) -> dict[str, str]:
+    return {name: value[name] for name in ("user_id", "agent_id", "run_id") if value.get(name)}

@@ -2,12 +2,13 @@
 
 A raw memory is one value of the many-valued predicate "memory" of its owner: a map of its ``id``, its text
 (``memory``) and what mem0 keeps beside it.  Every other belief of the owner is told as a memory, too: "home_city:
-Lisbon", named by the id of its event; so what was imported, extracted or said elsewhere is found.
+Lisbon", named by the id of its event; so what was imported, extracted or said elsewhere is found.  What was handed over
+with the message from which such a fact was drawn (owners, metadata, expiration) stands beside the message's episode.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from hashlib import md5
@@ -17,6 +18,7 @@ from syncmem.model.value import NONE
 from syncmem.results import Belief, HistoryEntry
 
 PREDICATE: Final = "memory"
+BESIDE: Final = "mem0"  # under which it stands beside an episode
 REPLACED: Final = "replaced by an update"  # the reason of an end that makes room
 _PROMOTED: Final = ("user_id", "agent_id", "run_id", "actor_id", "role", "expiration_date")
 
@@ -32,12 +34,13 @@ class Kept:
     others: tuple[Belief, ...] = ()  # what else is believed under the id: two devices updated it apart
 
     @classmethod
-    def of(cls, belief: Belief, owner: str = "user_id") -> Kept:
-        """``owner``: what the entity of a belief that mem0 did not make is called."""
+    def of(cls, belief: Belief, owner: str = "user_id", beside: Mapping[str, Any] | None = None) -> Kept:
+        """``beside``: what was handed over with a fact; else its entity is what ``owner`` says, and that is all."""
         text = text_of(belief.predicate, belief.value)
         if is_raw(belief.value):
             return cls(belief.value["id"], text, belief, belief.value)
-        return cls(belief.event, text, belief, {"id": belief.event, "memory": text, owner: belief.entity})
+        fields = {"id": belief.event, **(beside or {owner: belief.entity}), "memory": text}
+        return cls(str(fields["id"]), text, belief, fields)
 
     @property
     def created_at(self) -> str | None:
@@ -61,6 +64,11 @@ class Kept:
             "updated_at": moment(self.belief.valid_from),
             **self._promoted(),
         }
+
+    @property
+    def beside(self) -> dict[str, Any]:
+        """What is to be handed over with it when it is said anew."""
+        return {name: part for name, part in self.value.items() if name != "memory" and part is not None}
 
     def _promoted(self) -> dict[str, Any]:
         return {name: self.value[name] for name in _PROMOTED if name in self.value}
