@@ -107,6 +107,8 @@ def _kinds(annotation: str) -> tuple[_Kind, ...]:
 
 
 def _by_name(name: str) -> _Kind:
+    if not name.isidentifier():
+        raise TypeError(f"nobody has said what the annotation {name} takes; name it in _KINDS")
     called = {"Meeting": "another Memory"}.get(name, f"a {name}")
     return _Kind(called, lambda given: any(each.__name__ == name for each in type(given).__mro__))
 
@@ -171,6 +173,8 @@ _KINDS: Final = {
     _PATH: _Kind("a path", lambda given: isinstance(given, (str, os.PathLike)), _wrong_path),
     "Iterable[str]": _Kind("a list of texts", _is_list, _wrong_list),
     "Iterable[Candidate]": _Kind("a list of them", _is_list),
+    "Sequence[int]": _Kind("a list of whole numbers", _is_list),
+    "Mapping[str, Any]": _Kind("a dict", lambda given: isinstance(given, Mapping)),
     **dict.fromkeys(("object", "Any", "Embedder", "Importer", "MappingFile", "tuple[int, int]"), _ANY),
     **dict.fromkeys(("Callable", "Counter", "Extractor", "Listener", "Matcher", "Progress"), _CALLABLE),
 }
