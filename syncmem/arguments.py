@@ -65,13 +65,14 @@ def _guarded(method: Callable[..., Any]) -> Callable[..., Any]:
     places = code.co_varnames[: code.co_argcount]
     named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     kinds = {name: _kinds(annotations[name]) for name in named if name in annotations}
+    texts = {name for name, each in kinds.items() if _KINDS["str"] in each}
     rest = code.co_varnames[len(named)] if code.co_flags & _VAR_POSITIONAL else ""
     each_of_rest = _kinds(annotations[rest]) if rest else ()
 
     @functools.wraps(method)
     def run(*args: Any, **kwargs: Any) -> Any:
-        for name, given in zip(places, args, strict=False):
-            if name in kinds:
+        for name, given in zip(places, args):  # noqa: B905  fewer may be given; this is on the way of each reading
+            if name in kinds and not (type(given) is str and name in texts and given.isascii()):
                 _check(name, given, kinds[name])
         for name, given in kwargs.items():
             if name in kinds:
