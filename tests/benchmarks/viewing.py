@@ -4,7 +4,7 @@ Each page is asked of the application as a browser would, without a socket. The 
 stands beside it as the "baseline". The page of the slot with 10,000 claims draws groups of them, and so does its map; a
 stretch of it, to which one of the groups leads, is told belief by belief.
 
-Reach: the list of names in 100 ms, a slot's page in 200 ms, whatever the size.
+Reach (first stage): the list of names in 100 ms, a slot's page in 200 ms, whatever the size.
 """
 
 from __future__ import annotations
