@@ -82,7 +82,7 @@ class Writing(Opened):
             derived_from: ids of the claims from which it follows: it counts only while all of them do, and with at most
                 their trust. Unsaid, it was observed when the last of them was, and holds for the time that they cover.
             scope: who shares it: "vault" (all devices), "device" (never leaves), or a name.
-            trust: 0..100, "user" (90), "integration" (70), "document" (50), "inference" (30); else as `source` is, or 90.
+            trust: 0..100, "user" (90), "integration" (70), "document" (50), "inference" (30); else as source is, or 90.
             source: a Source, or its kind as text, or kind and id ("document:letter"). Documents need ``observed_at``.
             batch: a name under which all of an import can be withdrawn.
 
