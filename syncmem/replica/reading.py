@@ -24,6 +24,8 @@ from syncmem.model.record import BY_DENIAL, BY_REFERENCE, DEAD, DENIED, LOG_SHIF
 from syncmem.model.sweep import sweep
 from syncmem.model.value import Equality, key, same_stored, to_json
 from syncmem.replica.catalog import VAULT, Slot
+from syncmem.replica.in_lanes import Placed as Placed
+from syncmem.replica.in_lanes import as_timeline, holds, without_none
 from syncmem.replica.logs import SEQ_MASK
 from syncmem.replica.pages import Swept, Wanted
 from syncmem.replica.rectangles import Rectangle
@@ -34,7 +36,6 @@ from syncmem.replica.visible import Visible as Visible
 from syncmem.replica.visible import VisibleNames
 from syncmem.results import Grade
 
-Placed = tuple[bytes, Rectangle]  # lane, rectangle
 _Denials = tuple[Equality, Callable[[Record], Record], list[Record]]
 
 _COLUMNS: Final = "valid_from, valid_to, value, trust, contested, source, claim"
@@ -79,7 +80,7 @@ class Reading:
             return [(SINGLE, single)]
         found = [(lane, look(slot.id, lane, instant)) for lane in self._lanes(slot, n)]
         placed = [(lane, rectangle) for lane, rectangle in found if rectangle is not None]
-        return placed if len(placed) < 2 else [p for p in without_none(placed) if _holds(p, instant)]
+        return placed if len(placed) < 2 else [p for p in without_none(placed) if holds(p, instant)]
 
     def check(self, slot: Slot, placed: Collection[Placed]) -> None:
         """See that beliefs say what the claims say that they rest on; done where a process first reads a slot.
@@ -347,58 +348,9 @@ def _seen(visible: Visible, wanted: Wanted | None, rows: list[Row]) -> list[Row]
     return [row for row in (rows if wanted is None else wanted(rows)) if visible.row(row)]
 
 
-def as_timeline(placed: list[Placed], equality: Equality) -> list[Placed]:
-    """Rectangles in order of valid time, neighbours of equal value as one (contested if any part is)."""
-    result: list[Placed] = []
-    for lane, rectangle in sorted(without_none(placed)):
-        last = result[-1] if result else None
-        follows = last is not None and last[0] == lane and last[1].valid_to == rectangle.valid_from
-        if last is not None and follows and same_stored(last[1].value, rectangle.value, equality):
-            contested = max(last[1].contested, rectangle.contested)
-            result[-1] = (lane, last[1]._replace(valid_to=rectangle.valid_to, contested=contested))
-        else:
-            result.append((lane, rectangle))
-    one_lane = not result or result[0][0] == result[-1][0]
-    return result if one_lane else sorted(result, key=_by_time)
-
-
-def without_none(rows: list[Placed]) -> list[Placed]:
-    """Beliefs without "none" where another value is believed."""
-    if not any(lane == NONE_LANE for lane, _ in rows) or all(lane == NONE_LANE for lane, _ in rows):
-        return rows
-    values = sorted((r.valid_from, r.valid_to) for lane, r in rows if lane != NONE_LANE)
-    result: list[Placed] = []
-    for lane, rectangle in rows:
-        pieces = [rectangle] if lane != NONE_LANE else _cut(rectangle, values)
-        result += [(lane, piece) for piece in pieces]
-    return result
-
-
-def _cut(rectangle: Rectangle, covered: list[tuple[int, int]]) -> list[Rectangle]:
-    """The parts of a rectangle outside all covered spans."""
-    pieces, start = [], rectangle.valid_from
-    for begin, end in covered:
-        if begin >= rectangle.valid_to:
-            break
-        if start < begin:
-            pieces.append(rectangle._replace(valid_from=start, valid_to=begin))
-        start = max(start, end)
-    if start < rectangle.valid_to:
-        pieces.append(rectangle._replace(valid_from=start))
-    return pieces
-
-
 def _judged(record: Record, status: int, denials: list[Record]) -> Record:
     """A record with the status that the visible events give it."""
     flags = record.flags & ~(BY_REFERENCE | BY_DENIAL) | status
     if denials and record.role <= Role.TEMPORARY:
         flags |= denied(record, denials)
     return record._replace(flags=flags)
-
-
-def _holds(placed: Placed, instant: int) -> bool:
-    return placed[1].valid_from <= instant < placed[1].valid_to
-
-
-def _by_time(placed: Placed) -> tuple[int, bytes]:
-    return (placed[1].valid_from, placed[0])

@@ -18,8 +18,8 @@ WAITS = (0, 0, 0, 1, 1, 60, 3600, 3600, 86_400, 40 * 86_400)  # seconds before a
 TOUCHES_MAX = 60  # of the world, before a process dies
 BUCKETS = 0.15  # share of the worlds that meet in object storage
 LIARS = 0.25  # share of the worlds whose mailboxes lie
-RARE = ("rotate", "adopt", "recover")  # what is drawn apart, in a share of the worlds
-RARE_WORLDS, RARE_STEPS = 0.3, 0.06
+RARE = ("rotate", "adopt", "recover", "wipe")  # what is drawn apart, in a share of the worlds
+RARE_WORLDS, RARE_STEPS = 0.25, 0.15
 BACK = 0.2  # chance of each step that a device without its key comes back
 OF_TWO = ("pair", "revoke")  # nobody dies in them
 ALWAYS = ("remember", "sync", "look")
@@ -44,15 +44,17 @@ def drawn_world(seed: int, size: str) -> dict[str, Any]:
         "weather": _climate(random),
         "deaths": random.choice((0, 0.1, 0.3)),
     }
-    return drawn | _drawn_apart(Random(f"apart/{size}/{seed}"), drawn["weather"])
+    return drawn | _drawn_apart(Random(f"besides/{size}/{seed}"), drawn)
 
 
-def _drawn_apart(random: Random, weather: dict[str, Any]) -> dict[str, Any]:
+def _drawn_apart(random: Random, drawn: dict[str, Any]) -> dict[str, Any]:
     """What came later, so that other worlds stay what they are."""
-    apart: dict[str, Any] = {"rare": random.random() < RARE_WORLDS}
+    apart: dict[str, Any] = {}
+    if random.random() < RARE_WORLDS:
+        apart |= {"rare": True, "devices": drawn["devices"] + 2}
     if random.random() < LIARS:
-        kinds = [*weather["kinds"], *(kind for kind in LIES if random.random() < 0.7)]
-        apart["weather"] = weather | {"kinds": kinds, "often": weather["often"] or 0.3}
+        kinds = [*drawn["weather"]["kinds"], *(kind for kind in LIES if random.random() < 0.7)]
+        apart["weather"] = drawn["weather"] | {"kinds": kinds, "often": drawn["weather"]["often"] or 0.3}
     return apart
 
 
@@ -113,6 +115,8 @@ def _rare(world: World, number: int) -> Step | None:
     if random.random() >= RARE_STEPS:
         return None
     name, device = random.choice(RARE), random.choice(list(world.devices))
+    if name == "wipe" and world.keyrings:
+        return None  # who dies in the middle of that has a side file whose key is gone, and is told to move it away
     choices = TABLE[name].draw(random, world, device)
     return None if choices is None else {"n": number, "do": name, "on": device, **choices}
 

@@ -330,9 +330,17 @@ def synced(world: World, device: Device) -> str:
         with world.noting(device):
             report = device.memory.sync()
     except Wiped:
-        raise
+        laws.must("I7", not device.path.exists(), f"{device.name} was told to wipe its memory, and has it still")
+        device.answers.clear()
+        device.saved.clear()
+        device.disk.files.clear()
+        device.open()  # a new memory in its place
+        return "removed"
     except Revoked:
         return "removed"
+    except InvalidInput:
+        laws.must("I13", device.name in world.removed, f"{device.name} belongs to no vault")
+        return "removed"  # and wiped
     moved = any(m.sent or m.received or m.chunks_sent or m.chunks_received for m in report.mailboxes)
     troubles = sorted({str(one.error)[:40] for one in report.mailboxes if one.error})
     return f"{'moved' if moved or not report.complete else 'still'} {report.events} {troubles}"
@@ -446,7 +454,7 @@ def revoke(world: World, device: Device, step: dict[str, Any]) -> str:
         return SKIPPED
     world.removed.add(gone.name)
     with world.losing(gone.name), world.noting(device):
-        device.memory.revoke(other.hex())
+        device.memory.revoke(other.hex(), wipe=step.get("wipe", False))
     return "revoked"
 
 
@@ -499,6 +507,12 @@ def recover(world: World, device: Device, step: dict[str, Any]) -> str:
         return SKIPPED  # nobody has left anything for the phrase there
     world.devices[new.name] = new
     return "recovered"
+
+
+@operation(0, lambda random, world, name: _other(random, world, name))
+def wipe(world: World, device: Device, step: dict[str, Any]) -> str:
+    """Remove a device, and tell it to delete its memory."""
+    return revoke(world, device, step | {"wipe": True})
 
 
 @operation(0.7, nothing)
