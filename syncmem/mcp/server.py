@@ -7,6 +7,7 @@ token, unless only this machine can ask and the operator said so; whose token it
 from __future__ import annotations
 
 import hmac
+import inspect
 import logging
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -65,7 +66,7 @@ def build(memory: Memory | Whose, *, agent: str = "mcp") -> MCPServer[Any]:
 
 def _strict(function: Callable[..., Any], annotations: ToolAnnotations) -> Tool:
     """A tool that refuses arguments it does not know: a misspelt date must not be lost in silence."""
-    tool = Tool.from_function(function, annotations=annotations)
+    tool = Tool.from_function(function, description=inspect.getdoc(function), annotations=annotations)
     model = tool.fn_metadata.arg_model
     model.model_config["extra"] = "forbid"
     model.model_rebuild(force=True)
