@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from typing import Annotated, Any, Final, ParamSpec, TypeVar
 
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.types import ToolAnnotations
+from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
 from syncmem.comparing import Difference
@@ -42,16 +42,24 @@ Event = Annotated[str, Field(description="the id of the statement, from believe 
 
 
 def told(tool: Callable[P, R]) -> Callable[P, R]:
-    """A tool whose refusals reach the model as they are written."""
+    """A tool whose refusals reach the model as they are written, and a list as one text, also where it is empty."""
 
     @functools.wraps(tool)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return tool(*args, **kwargs)
+            found = tool(*args, **kwargs)
         except SyncmemError as error:
             raise ToolError(str(error)) from error
+        return _as_one_text(found) if isinstance(found, list) else found  # type: ignore[return-value]
 
     return run
+
+
+def _as_one_text(found: list[Any]) -> CallToolResult:
+    """A list as the SDK tells it to programs; to a model that reads the text alone it would say nothing of no items."""
+    items = [item.model_dump(mode="json") for item in found]
+    text = json.dumps(items, ensure_ascii=False, indent=2)
+    return CallToolResult(content=[TextContent(text=text)], structured_content={"result": items})
 
 
 class Tools:

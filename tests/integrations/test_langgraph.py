@@ -361,6 +361,19 @@ def test_erasing_a_person_erases_what_was_put_under_their_name_on_every_device(t
         assert b"xylophone" not in file.read_bytes()
 
 
+def test_erasing_a_person_reaches_each_scope_that_names_them(memory: Memory) -> None:
+    stores = [SyncmemStore(memory, scope=scope) for scope in ("vault", "device", "work")]
+    for store in stores:
+        store.put((*ANA, "prefs"), "1", {"n": 1})
+        store.put(("users", "bob"), "1", {"n": 2})
+    assert memory.erase("ana").events == {"vault": 1, "device": 1, "work": 1}
+    assert [[item.value["n"] for item in store.search(())] for store in stores] == [[2]] * 3
+    decomposed = "jose\u0301"  # as some systems write it
+    stores[0].put(("users", decomposed), "1", {"n": 3})
+    memory.erase("jos\u00e9")
+    assert stores[0].get(("users", decomposed), "1") is None
+
+
 def test_erasing_an_item_leaves_others_of_its_namespace(store: SyncmemStore, memory: Memory) -> None:
     store.put(ANA, "1", {"n": 1})
     store.put(ANA, "2", {"n": 2})

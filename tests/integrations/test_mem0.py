@@ -254,14 +254,16 @@ def test_erasing_a_user_reaches_their_memories_on_every_device(tmp_path: Path) -
         assert b"xylop" not in found
 
 
-def test_reset_ends_raw_memories_alone(native: syncmem.Memory) -> None:
+def test_reset_ends_what_was_added_here_alone(native: syncmem.Memory) -> None:
     native.remember("alice", "home_city", "Lisbon")
     m = Memory.from_config({"path": ":memory:", "embedder": None, "llm": {"provider": "openai"}})
     m.close()
     m = Memory(native)
     id = m.add("Likes tennis", user_id="alice", infer=False)["results"][0]["id"]
+    m.add("I live in Rome. I speak Greek.", user_id="bob")
     m.reset()
     assert m.get(id) is None
+    assert m.get_all(filters={"user_id": "bob"}) == {"results": []}
     assert [row["event"] for row in m.history(id)] == ["ADD", "DELETE"]
     assert native.believe("alice", "home_city").value == "Lisbon"  # type: ignore[union-attr]
 

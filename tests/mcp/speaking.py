@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import subprocess
 import sys
@@ -72,11 +73,14 @@ questions: list[str] = []  # what the user was asked in the latest talk
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> Any:
-    """The structured result of a tool that succeeds."""
+    """The structured result of a tool that succeeds; whoever reads the text alone is told the same."""
     outcome = await client.call_tool(tool, arguments)
     assert not outcome.is_error, outcome
     held = outcome.structured_content
-    return held["result"] if isinstance(held, dict) and set(held) == {"result"} else held
+    told = held["result"] if isinstance(held, dict) and set(held) == {"result"} else held
+    (text,) = (block.text for block in outcome.content)
+    assert told == (text if isinstance(told, str) else json.loads(text))
+    return told
 
 
 async def refused(client: Client, tool: str, **arguments: Any) -> str:

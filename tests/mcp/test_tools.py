@@ -58,6 +58,7 @@ def test_what_a_model_learns_is_believed_dated_and_superseded(memory: Memory) ->
         then = await call(client, "remember", **home, value="Lisbon", changed_on="2024-03")
         now = await call(client, "believe", entity="ana")
         before = await call(client, "believe", entity="ana", predicate="home_city", valid_at="2020")
+        assert await call(client, "believe", entity="nobody") == []
         return first, then, now, before
 
     first, then, now, before = talk(build(memory), say)

@@ -122,9 +122,13 @@ class Looking:
                 found.add(getattr(said, "speaker", None) or getattr(said, "entity", None))
         return {each for each in found if each is not None}
 
-    def raw(self) -> Iterator[Belief]:
+    def added(self, program: str | None) -> Iterator[Kept]:
+        """Everybody's raw memories, and the facts that came through this interface of a program."""
         for entity in self._memory.entities(scope=self._scope):
-            yield from self._memory.beliefs(entity, PREDICATE, scope=self._scope)
+            for belief in self._memory.beliefs(entity, scope=self._scope):
+                kept = self.kept(belief)
+                if belief.predicate == PREDICATE or (kept.handed and belief.source.id == program):
+                    yield kept
 
     def today(self) -> date:
         return self._now().date()

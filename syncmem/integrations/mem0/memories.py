@@ -215,8 +215,8 @@ class Memory:
         return {"message": "Memories deleted successfully!"}
 
     def reset(self) -> None:
-        """Every raw memory of everybody holds no longer; other beliefs, and all history, stay."""
-        self._end_all([Kept.of(belief) for belief in self._looking.raw()])
+        """Every memory of everybody that was added here holds no longer; other beliefs, and all history, stay."""
+        self._end_all(list(self._looking.added(self._source.id)))
 
     def _end_all(self, found: Sequence[Kept]) -> None:
         with self.memory.transaction():

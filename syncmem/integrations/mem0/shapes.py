@@ -31,6 +31,7 @@ class Kept:
     text: str
     belief: Belief
     value: dict[str, Any]  # as a raw memory is stored; of other beliefs, as it would be
+    handed: bool = False  # a fact that came through this interface
     others: tuple[Belief, ...] = ()  # what else is believed under the id: two devices updated it apart
 
     @classmethod
@@ -40,7 +41,7 @@ class Kept:
         if is_raw(belief.value):
             return cls(belief.value["id"], text, belief, belief.value)
         fields = {"id": belief.event, **(beside or {owner: belief.entity}), "memory": text}
-        return cls(str(fields["id"]), text, belief, fields)
+        return cls(str(fields["id"]), text, belief, fields, beside is not None)
 
     @property
     def created_at(self) -> str | None:
