@@ -128,7 +128,7 @@ def _wrong_path(given: object) -> str | None:
         path = os.fsencode(os.fspath(given))  # type: ignore[call-overload]
     except (UnicodeEncodeError, TypeError):
         return "is no path that the system can write down; pass another one"
-    return "holds a null character, which no path can; pass another one" if b"\0" in path else None
+    return "holds a NUL character, which no path can; pass another one" if b"\0" in path else None
 
 
 def _wrong_whole(given: int) -> str | None:

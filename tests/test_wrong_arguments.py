@@ -135,7 +135,7 @@ def test_an_error_says_which_argument_and_what_it_takes(memory: Memory) -> None:
         memory.remember("ana", "city", "Lisbon", mentions=None)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match=r"^limit= is beyond 64 bits; pass a smaller number$"):
         memory.questions(limit=2**63)
-    with pytest.raises(InvalidInput, match=r"^path= holds a null character, which no path can; pass another one$"):
+    with pytest.raises(InvalidInput, match=r"^path= holds a NUL character, which no path can; pass another one$"):
         memory.export_bundle("a\0b")
 
 
