@@ -146,3 +146,15 @@ def test_the_command_says_what_was_found_what_came_back_and_what_is_next(shell: 
     assert said.code == 4
     assert "not as it was stored" in said.out and "1 event of this device" in said.out and ".damaged" in said.out
     assert shell.json("repair")["found"] == []
+
+
+def test_what_a_look_at_the_next_rows_finds_is_told_by_it_and_by_the_doctor(shell: Shell) -> None:
+    with shell.memory() as memory:
+        memory.remember(*LIVES, "Berlin")
+    assert shell.json("inspect", "--anew")["found"] == []
+    assert "all was looked at" in shell.text("inspect", "--anew")
+    with shell.memory() as memory:
+        spoil(memory, "runs", "body", slice(-1, None))
+    found = shell.run("inspect", "--anew")
+    assert found.code == 4 and "syncmem repair" in found.out
+    assert "not as it was stored" in shell.text("doctor")
