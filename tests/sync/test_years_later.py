@@ -36,7 +36,7 @@ def test_after_ten_years_what_was_erased_stays_away_and_who_was_removed_stays_ou
         assert not memory.beliefs("zoe") and memory.believe("ana", "city") is None
         assert len(memory.beliefs("ana", "year")) == 10
     group.assert_in_sync("laptop", "phone")
-    current = [laptop._syncer.vault.current("vault")]
-    assert all(
-        b"CANARY-OF-ZOE" not in event.payload for _, _, event in group.events_in_mailboxes(filter(None, current))
-    )
+    for _ in range(3):  # a mailbox that was left is visited once a day: what the tablet put there is found, and goes
+        group.pass_time(timedelta(days=1, hours=1))
+        group.settle("laptop", "phone")
+    assert all(b"CANARY-OF-ZOE" not in event.payload for _, _, event in group.events_in_mailboxes())
