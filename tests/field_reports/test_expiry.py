@@ -56,18 +56,19 @@ def test_the_command_line_shows_nothing_that_has_expired(tmp_path: Path) -> None
 
 
 SECRET = "canarysecret"
+WHO = "bob-the-canary"  # long enough to be in no file by chance
 
 
 def _tell_of_bob(memory: Any) -> None:
     """A secret in every place that a statement has."""
     source = Source("mail", SECRET, SECRET, (0, 3))
     for n in range(3):
-        memory.remember("bob", "home_city", f"{SECRET} {n}", source=source, reason=SECRET, batch=f"{SECRET} batch")
-    memory.remember("bob", SECRET, {SECRET: [SECRET]})
-    memory.remember("ana", "summary", f"Ana works with {SECRET}", mentions=["bob"])
-    memory.end("bob", "home_city", f"{SECRET} 2")
-    memory.deny("bob", "home_city", f"{SECRET} 0")
-    wrong = memory.remember("bob", "likes", f"{SECRET} te")
+        memory.remember(WHO, "home_city", f"{SECRET} {n}", source=source, reason=SECRET, batch=f"{SECRET} batch")
+    memory.remember(WHO, SECRET, {SECRET: [SECRET]})
+    memory.remember("ana", "summary", f"Ana works with {SECRET}", mentions=[WHO])
+    memory.end(WHO, "home_city", f"{SECRET} 2")
+    memory.deny(WHO, "home_city", f"{SECRET} 0")
+    wrong = memory.remember(WHO, "likes", f"{SECRET} te")
     memory.correct(wrong.event, f"{SECRET} tea")
 
 
@@ -76,7 +77,7 @@ def _traces(folder: Path) -> list[str]:
     found = []
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         data = path.read_bytes().lower()
-        found += [path.name for word in (SECRET, "bob") if word.encode() in data]
+        found += [path.name for word in (SECRET, WHO) if word.encode() in data]
     return found
 
 
@@ -88,7 +89,7 @@ def test_what_was_erased_is_in_no_file_of_any_device(synced: Group, tmp_path: Pa
     synced.settle()
     assert _traces(tmp_path)
     synced.pass_time()
-    assert laptop.erase("bob").scrubbed
+    assert laptop.erase(WHO).scrubbed
     synced.settle()
     for memory in (laptop, phone):
         memory.scrub()
@@ -107,6 +108,6 @@ def test_what_was_erased_by_a_command_is_in_no_file(tmp_path: Path) -> None:
     with shell.memory() as memory:
         _tell_of_bob(memory)
     assert _traces(tmp_path)
-    shell.text("erase", "bob", "--yes")
+    shell.text("erase", WHO, "--yes")
     assert _traces(tmp_path) == []
     assert shell.json("believe", "ana") == []
