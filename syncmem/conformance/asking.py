@@ -7,6 +7,7 @@ from typing import Any
 
 from syncmem.conformance.notation import bytes_of
 from syncmem.errors import InvalidInput
+from syncmem.model.text import is_writable
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class Ask:
 
 
 def _encodable(text: str) -> str:
-    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+    if not is_writable(text):
         raise InvalidInput("a lone surrogate has no UTF-8; send another text")
     return text
 

@@ -25,6 +25,7 @@ from typing import Final
 
 from syncmem.judging.candidate import WORDS_BYTES_MAX, Candidate, Manner, Verb
 from syncmem.judging.cues import GUESS, HEARSAY, LABEL, NO, REQUEST, TIME, TO_THE_USER
+from syncmem.model.text import is_writable
 from syncmem.model.value import NONE
 
 SENTENCE: Final = re.compile(r"[^.!?\n]+(?:[.](?=\S)[^.!?\n]+)*[.!?]*")  # a dot within "a@b.c" ends nothing
@@ -48,8 +49,7 @@ def spoken(text: str, span: tuple[int, int] | None, value: object) -> str | None
         named = str(value).casefold()
         held = [(start, end) for start, end in parts if named in text[start:end].casefold()]
     words = " ".join(text[start:end].strip() for start, end in held)
-    sound = not any("\ud800" <= letter <= "\udfff" for letter in words)  # no half of a pair, which nothing can store
-    return words if words and sound and len(words.encode()) <= WORDS_BYTES_MAX else None
+    return words if words and is_writable(words) and len(words.encode()) <= WORDS_BYTES_MAX else None
 
 
 def unsaid(candidate: Candidate) -> str | None:

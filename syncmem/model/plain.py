@@ -21,9 +21,6 @@ _NOT_PLAIN: Final = ~(AFFIRM | PLAIN)  # flags that make a claim dead or contest
 _LOG: Final = 1 << LOG_SHIFT  # positions that differ by so much are in two logs
 Row = Sequence[Any]  # a record, or its stored fields
 AnyRow = TypeVar("AnyRow", bound=Row)
-Alike = Callable[[Row, Row], bool]
-
-
 Won = tuple[int, AnyRow, bool]  # from when on (to the next one's start) a claim wins, and whether it is contested
 
 

@@ -17,7 +17,7 @@ from syncmem import labels
 from syncmem.model.episode import Episode, entities_of
 from syncmem.model.event import Erased, Event, Statement, readable
 from syncmem.model.link import Link
-from syncmem.model.text import normalized
+from syncmem.model.text import is_writable, normalized
 
 NAME_BYTES: Final = 16
 MENTIONS: Final = "mentions"  # in ``extra``: the other entities that a statement speaks of
@@ -51,7 +51,7 @@ def names_of(entity: str) -> list[str]:
     >>> names_of('["users","ana"]'), names_of("ana")
     (['["users","ana"]', 'users', 'ana'], ['ana'])
     """
-    labels = (normalized(label) for label in path_of(entity) or () if _is_writable(label))
+    labels = (normalized(label) for label in path_of(entity) or () if is_writable(label))
     return list(dict.fromkeys((entity, *labels)))
 
 
@@ -69,11 +69,6 @@ def subjects(scope: str, event: Event | Erased) -> list[str]:
     if isinstance(said, Link):
         return list(dict.fromkeys((said.one, said.other)))
     return [said.entity, *mentioned(said)] if isinstance(said, Statement) else []
-
-
-def _is_writable(text: str) -> bool:
-    """Whether a text can be written as UTF-8: it holds no half of a surrogate pair."""
-    return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _texts(value: object) -> list[str]:

@@ -36,6 +36,18 @@ def folded(text: str) -> str:
     return _by_pieces(text, lambda piece: normalize("NFC", normalize("NFD", piece).casefold()))
 
 
+def is_writable(text: str) -> bool:
+    """Whether a text can be written as UTF-8: it holds no half of a surrogate pair.
+
+    >>> is_writable("Lisbon"), is_writable(chr(0xD800))
+    (True, False)
+    """
+    return text.isascii() or _HALF.search(text) is None
+
+
+_HALF: Final = re.compile("[\ud800-\udfff]")
+
+
 def _by_pieces(text: str, change: Callable[[str], str]) -> str:
     younger = "".join(character for character in set(text) if not _assigned(character))
     if not younger:

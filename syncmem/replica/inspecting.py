@@ -17,12 +17,11 @@ from typing import Any, Final, NamedTuple
 from syncmem.model import salt
 from syncmem.model.event import CHAIN_START
 from syncmem.model.record import Record
-from syncmem.replica.chain import Log, chain_after
 from syncmem.replica.connection import Database
 from syncmem.replica.mending import unfinished
 from syncmem.replica.reading import Placed, Reading, Visible
 from syncmem.replica.replica import Replica
-from syncmem.replica.soundness import ODD, REPAIR, damage, follows, told
+from syncmem.replica.soundness import ODD, OFF_CHAIN, REPAIR, WRONG_TIME, chained_on, damage, follows, told
 from syncmem.replica.transactions import checksum
 
 CHORE: Final = "inspect"  # in ``chores``: how far it is
@@ -130,7 +129,7 @@ class Inspection:
         rows = self._db.execute(sql, (after, after + _AT_ONCE)).fetchall()
         wrong = any(checksum(n, wall) != crc for n, wall, crc in rows)
         then = [after + _AT_ONCE] if after + _AT_ONCE < self._last else None
-        return Part(len(rows), then, [f"the time of a transaction is damaged; {REPAIR}"] if wrong else [])
+        return Part(len(rows), then, [WRONG_TIME] if wrong else [])
 
     def _events(self, at: list[int]) -> Part:
         """One block of one log: its events, its salts, and the chain from its beginning to that of the next."""
@@ -140,12 +139,9 @@ class Inspection:
         log, block = self._replica.logs.by_no[place[0]], place[1]
         first, last = max(block * salt.BLOCK_EVENTS, 1), min((block + 1) * salt.BLOCK_EVENTS - 1, log.seq)
         opening = CHAIN_START if first == 1 else self._replica.logs.head_at(log, first - 1)
-        walker = Log(log.no, log.id, log.key, 0, opening, 0, log.own)
         events = [self._replica.logs.event(log.position(seq)) for seq in range(first, last + 1)]
-        cover = self._replica.logs.cover(log.no, first)
-        head = b"" if cover is None else chain_after(walker, first, events, dict(cover))
-        sound = head == self._replica.logs.head_at(log, last)
-        return Part(len(events), place, [] if sound else [f"log {log.name} does not match its chain; {REPAIR}"])
+        sound = chained_on(self._replica, log, opening, first, events) == self._replica.logs.head_at(log, last)
+        return Part(len(events), place, [] if sound else [OFF_CHAIN.format(log.name)])
 
     def _next_block(self, at: list[int]) -> list[int] | None:
         """The log and the block behind those that were looked at last."""

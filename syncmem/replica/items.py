@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from syncmem.model.instant import BEGINNING, FOREVER
 from syncmem.model.plain import TIE_WINDOW
 from syncmem.model.subjects import path_of
-from syncmem.model.text import normalized
+from syncmem.model.text import is_writable, normalized
 from syncmem.replica.connection import Database
 from syncmem.replica.rectangles import Change
 
@@ -214,11 +214,7 @@ def _word(label: str) -> str:
     plain = encode_basestring(label)
     if plain.isascii():
         return plain
-    try:
-        plain.encode()
-    except UnicodeEncodeError:
-        return encode_basestring_ascii(label)
-    return plain if normalized(plain) == plain else encode_basestring_ascii(label)
+    return plain if is_writable(plain) and normalized(plain) == plain else encode_basestring_ascii(label)
 
 
 def fields_of(values: Iterable[str]) -> set[tuple[str, str | int | float]]:

@@ -14,27 +14,25 @@ from typing import Any, Final, NamedTuple
 
 from syncmem import labels
 from syncmem.environment import Environment
-from syncmem.errors import SyncmemError
 from syncmem.model import salt
 from syncmem.model.event import CHAIN_START, LogKey
 from syncmem.model.frame import VAULT
 from syncmem.model.record import LOG_SHIFT
-from syncmem.model.sweep import FOLD_VERSION
-from syncmem.replica import driver, rebuilding, schema
+from syncmem.replica import driver, rebuilding, schema, transactions
 from syncmem.replica.chain import Log
 from syncmem.replica.cipher import FileKey
 from syncmem.replica.connection import Database
+from syncmem.replica.heads import Sign
+from syncmem.replica.logs import SEQ_MASK
 from syncmem.replica.replica import Replica
 from syncmem.replica.runs import COLUMNS, cover_row, row_of
-from syncmem.replica.salvage import Row, Salvage
+from syncmem.replica.salvage import MISREAD, Row, Salvage
 from syncmem.replica.scrubbing import REPAIR as CHORE
-from syncmem.replica.transactions import checksum
-from syncmem.replica.vouched import Kept, Sign, kept_part
+from syncmem.replica.vouched import Kept, kept_part
 from syncmem.seal.keys import public_key, sign
 from syncmem.seal.roster import Roster, epoch_keys
 from syncmem.seal.statements import read_statement
 
-_NOTHING: Final = b"\x90"  # the packed list of no slots
 _CARRIED: Final = {  # what no event tells again, and by what it is read
     "identity": ("name, value", "name"),
     "cuts": ("log, n, seq", "log, n"),
@@ -157,7 +155,7 @@ class _Writer:
             ends = {**signed.get(no, {}), seq: signature or b""}
             every.append(kept_part(log, runs, covers, ends, signing(seed, key.device)))
             self._write_log(every[-1])
-            ends_at = [(position & (2**LOG_SHIFT - 1)) + len(events) - 1 for position, _, events in runs]
+            ends_at = [(position & SEQ_MASK) + len(events) - 1 for position, _, events in runs]
             last = max([*ends_at, seq if isinstance(seq, int) else 0])
             mended.events += log.seq
             if log.seq < last:
@@ -193,7 +191,7 @@ class _Writer:
         rows = []
         for n in sorted(named | set(found)):
             wall = found.get(n, wall)
-            rows.append((n, wall, wall, FOLD_VERSION, _NOTHING, checksum(n, wall)))
+            rows.append(transactions.row_of(n, wall))
         self._put("transactions", "n, wall, time, fold_version, touched, crc", rows)
 
     def _put(self, table: str, columns: str, rows: Iterable[Sequence[Any]]) -> None:
@@ -219,7 +217,7 @@ def _key(id: bytes, names: Sequence[Any]) -> LogKey | None:
     try:
         key = LogKey(*names)
         return key if key.id == id else None
-    except (SyncmemError, LookupError, TypeError, ValueError, AttributeError):
+    except (*MISREAD, AttributeError):
         return None
 
 
@@ -235,7 +233,7 @@ def _holds_key(rows: Sequence[Row], seed: bytes | None) -> bool:
         roster = Roster(read_statement(wire) for _, wire in rows)
         epoch = roster.current_epoch(VAULT)
         return seed is not None and epoch is not None and epoch.id in epoch_keys(roster, seed, public_key(seed))
-    except (SyncmemError, LookupError, TypeError, ValueError):
+    except MISREAD:
         return False
 
 
@@ -243,5 +241,5 @@ def is_statement(id: bytes, wire: bytes) -> bool:
     """Whether a row of the roster says what somebody signed."""
     try:
         return bool(read_statement(wire).id == id)
-    except (SyncmemError, LookupError, TypeError, ValueError):
+    except MISREAD:
         return False

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from functools import cache, partial
 from typing import Final
 
-from syncmem.codec import pack
+from syncmem.codec import repack
 from syncmem.errors import Damaged
 from syncmem.model import predicate
 from syncmem.model.event import Event, Frontier, Kind, Statement, readable
@@ -22,7 +22,7 @@ from syncmem.model.plain import Row
 from syncmem.model.predicate import UNDECLARED, Predicate
 from syncmem.model.record import BY_DENIAL, BY_REFERENCE, DEAD, DENIED, LOG_SHIFT, Record, Role
 from syncmem.model.sweep import sweep
-from syncmem.model.value import Equality, key, same_stored, to_json
+from syncmem.model.value import Equality, key, same_stored, to_stored
 from syncmem.replica.catalog import VAULT, Slot
 from syncmem.replica.in_lanes import Placed as Placed
 from syncmem.replica.in_lanes import as_timeline, holds, without_none
@@ -95,7 +95,7 @@ class Reading:
         self._to_check -= len(placed)
         for _, rectangle in placed:
             said, shown = readable(self._replica.logs.event(rectangle.claim)), (slot.predicate, rectangle.value)
-            if not isinstance(said, Statement) or (said.predicate, to_json(pack(said.value))) != shown:
+            if not isinstance(said, Statement) or (said.predicate, to_stored(repack(said.value))) != shown:
                 raise Damaged("a belief is not what its claim says: its row is damaged; run 'syncmem repair'")
 
     def of_value(self, slot: Slot, value_key: bytes, instant: int) -> Rectangle | None:

@@ -13,13 +13,13 @@ from typing import Final, NamedTuple
 from syncmem.model.event import ID_BYTES, Ref, chained
 from syncmem.model.record import LOG_SHIFT
 from syncmem.replica.chain import Log
+from syncmem.replica.logs import SEQ_MASK
 from syncmem.replica.mending import Cut
 from syncmem.replica.repair import Branch
 from syncmem.replica.replica import Replica
 from syncmem.replica.salvage import Salvage
 from syncmem.replica.vouched import Placed, placed
 
-_SEQ: Final = 2**LOG_SHIFT - 1
 _LOST: Final = bytes(32)  # stands for the header hash of an event that nobody here can read
 
 
@@ -47,7 +47,7 @@ class Resaying:
             of_log = {block: cover for (no, block), cover in covers.items() if no == log.no}
             every = list(placed(log, runs.get(log.no, []), of_log))
             self._told[cut.log] = [one for one in every if one.seq > cut.kept]
-            hints = {place & _SEQ: tx for place, tx in salvage.hints.items() if place >> LOG_SHIFT == log.no}
+            hints = {place & SEQ_MASK: tx for place, tx in salvage.hints.items() if place >> LOG_SHIFT == log.no}
             self._lost[cut.log] = dict(_lost(every, cut, hints, replica.last_transaction))
 
     def say(self) -> int:

@@ -23,7 +23,7 @@ from syncmem.replica.transactions import checksum
 LOOKS_MAX: Final = 1_000_000  # places at which a row is looked for, one after the other: some seconds
 Row = tuple[Any, ...]
 Run = tuple[int, int, list[Stored]]  # the position of its first event, its transaction, its events
-_ODD: Final = (SyncmemError, LookupError, TypeError, ValueError)  # what reading a damaged row comes to
+MISREAD: Final = (SyncmemError, LookupError, TypeError, ValueError)  # what reading a damaged row comes to
 
 
 class Salvage:
@@ -94,7 +94,7 @@ class Salvage:
         for row in self._run_rows():
             try:
                 run = (row[0], row[2], events_of(*row))
-            except _ODD:
+            except MISREAD:
                 self.lose("runs")
                 self._hint(*row[:3])
                 continue
@@ -137,7 +137,7 @@ class Salvage:
         for log, block, body, crc in self.rows("blocks", "log, block, cover, crc", "log, block"):
             try:
                 found[log, block] = cover_of(log, block, body, crc)
-            except _ODD:
+            except MISREAD:
                 self.lose("blocks")
         return found
 
@@ -147,7 +147,7 @@ class Salvage:
         for n, wall, crc in self.rows("transactions", "n, wall, crc", "n"):
             try:
                 sound = checksum(n, wall) == crc
-            except _ODD:
+            except MISREAD:
                 sound = False
             if sound:
                 found[n] = wall

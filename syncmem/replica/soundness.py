@@ -6,7 +6,7 @@ Rules: nothing is changed; each sentence ends with the next step; what a damaged
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from hashlib import sha256
@@ -15,6 +15,7 @@ from typing import Final
 from syncmem import labels
 from syncmem.errors import Damaged
 from syncmem.model.event import CHAIN_START, head_words
+from syncmem.model.frame import Stored
 from syncmem.replica.chain import Log, blocks, chain_after
 from syncmem.replica.connection import FAILURES, translated
 from syncmem.replica.mending import is_statement
@@ -24,6 +25,8 @@ from syncmem.seal.keys import verify
 
 Look = Callable[[Replica], Iterator[str]]
 REPAIR: Final = "run 'syncmem repair'"
+OFF_CHAIN: Final = f"log {{}} does not match its chain; {REPAIR}"
+WRONG_TIME: Final = f"the time of a transaction is damaged; {REPAIR}"
 ODD: Final = (AssertionError, LookupError, TypeError, ValueError, Damaged, *FAILURES)  # what damaged rows lead to
 _RECTANGLES: Final = (
     "SELECT s.scope, s.entity, s.predicate, lane, valid_from, valid_to, known_from, known_to, value, trust, contested "
@@ -68,19 +71,25 @@ def transactions(replica: Replica) -> Iterator[str]:
     rows = replica.db.execute("SELECT n, wall, time, crc FROM transactions").fetchall()
     corrected = replica.db.execute("SELECT EXISTS (SELECT 1 FROM clock_notes)").fetchone()[0]
     if any(checksum(n, wall) != crc or not (wall == time or corrected) for n, wall, time, crc in rows):
-        yield f"the time of a transaction is damaged; {REPAIR}"
+        yield WRONG_TIME
 
 
 def chain(replica: Replica, log: Log) -> Iterator[str]:
     """Recompute the chain of a log from what is stored, and look at the signature of its head."""
-    walker = Log(log.no, log.id, log.key, 0, CHAIN_START, 0, log.own)
+    head = CHAIN_START
     for first, events in replica.logs.runs(log.no):
         for start, part in blocks(first, events):
-            cover = replica.logs.cover(log.no, start)
-            walker.head = chain_after(walker, start, part, dict(cover)) if cover is not None else b""
+            head = chained_on(replica, log, head, start, part)
     signed = not log.seq or verify(log.device, labels.HEAD, head_words(log.id, log.seq, log.head), log.signature)
-    if walker.head != log.head or not signed or (log.key is not None and log.key.id != log.id):
-        yield f"log {log.id.hex()[:12]} does not match its chain; {REPAIR}"
+    if head != log.head or not signed or (log.key is not None and log.key.id != log.id):
+        yield OFF_CHAIN.format(log.name)
+
+
+def chained_on(replica: Replica, log: Log, head: bytes, first: int, events: Sequence[Stored]) -> bytes:
+    """The chain value behind some events of one block, which begin where it was ``head``; b"" without their salts."""
+    cover = replica.logs.cover(log.no, first)
+    walker = Log(log.no, log.id, log.key, 0, head, 0, log.own)
+    return b"" if cover is None else chain_after(walker, first, events, dict(cover))
 
 
 def roster(replica: Replica) -> Iterator[str]:

@@ -15,8 +15,12 @@ from syncmem.replica.connection import Database
 
 def note(database: Database, n: int, wall: int, touched: Iterable[int]) -> None:
     """Write down that transaction ``n`` was at a time, and the numbers of the slots that it touched."""
-    row = (n, wall, wall, FOLD_VERSION, pack_flat(sorted(touched)), checksum(n, wall))
-    database.execute("INSERT INTO transactions VALUES (?, ?, ?, ?, ?, ?)", row)
+    database.execute("INSERT INTO transactions VALUES (?, ?, ?, ?, ?, ?)", row_of(n, wall, touched))
+
+
+def row_of(n: int, wall: int, touched: Iterable[int] = ()) -> tuple[int, int, int, int, bytes, int]:
+    """A transaction as a row."""
+    return n, wall, wall, FOLD_VERSION, pack_flat(sorted(touched)), checksum(n, wall)
 
 
 def checksum(n: int, wall: int) -> int:

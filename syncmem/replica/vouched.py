@@ -5,21 +5,20 @@ Rule: of this device's own logs its key vouches, as far as every row is as it wa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from syncmem import labels
 from syncmem.model import salt
 from syncmem.model.event import CHAIN_START, Erased, Event, chained, head_words
 from syncmem.model.frame import Stored, payload_bytes
-from syncmem.model.record import LOG_SHIFT
 from syncmem.replica.chain import Log, erased_form
+from syncmem.replica.heads import Sign
+from syncmem.replica.logs import SEQ_MASK
 from syncmem.replica.salvage import Run
 from syncmem.seal.keys import verify
 
 Covers = Mapping[int, salt.Cover]  # by block
-Sign = Callable[[bytes], bytes]  # head words -> the signature of the log's device
-_SEQ: Final = 2**LOG_SHIFT - 1
 
 
 class Placed(NamedTuple):
@@ -43,7 +42,7 @@ class Kept(NamedTuple):
 def placed(log: Log, runs: Sequence[Run], covers: Covers) -> Iterator[Placed]:
     """The events of a log that can be read, in order."""
     for position, tx, events in runs:
-        for seq, event in enumerate(events, position & _SEQ):
+        for seq, event in enumerate(events, position & SEQ_MASK):
             yield Placed(seq, tx, event, _hash(log, seq, event, covers))
 
 
@@ -65,7 +64,7 @@ def kept_part(log: Log, runs: Sequence[Run], covers: Covers, signed: Mapping[int
         log.seq, log.head, log.clock = reached, head, clock
         vouched[reached] = sign(head_words(log.id, reached, head))
     log.signature = vouched.pop(log.seq, b"")
-    whole = [(position, tx, events[: max(log.seq - (position & _SEQ) + 1, 0)]) for position, tx, events in runs]
+    whole = [(position, tx, events[: max(log.seq - (position & SEQ_MASK) + 1, 0)]) for position, tx, events in runs]
     kept = [run for run in whole if run[2]]
     log.open_bytes = _open_bytes(kept, max(vouched, default=0))
     blocks = {
@@ -76,7 +75,7 @@ def kept_part(log: Log, runs: Sequence[Run], covers: Covers, signed: Mapping[int
 
 def _open_bytes(runs: Sequence[Run], signed: int) -> int:
     """The bytes of payloads behind the last place before the end of which a signature is kept."""
-    each = ((seq, event) for position, _, events in runs for seq, event in enumerate(events, position & _SEQ))
+    each = ((seq, event) for position, _, events in runs for seq, event in enumerate(events, position & SEQ_MASK))
     return sum(payload_bytes(event) for seq, event in each if seq > signed)
 
 

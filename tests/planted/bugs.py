@@ -162,7 +162,7 @@ PLANTED = (
         "test_repair.py::test_what_was_damaged_returns_and_all_is_as_it_had_been",
     ),
     Planted(
-        Bug("chains are not looked at", "replica/soundness.py", "if walker.head != log.head or not signed", "if False"),
+        Bug("chains are not looked at", "replica/soundness.py", "if head != log.head or not signed", "if False"),
         "test_faults_on_disk.py::test_an_event_that_is_not_what_was_signed_is_told",
     ),
     Planted(
@@ -196,8 +196,8 @@ PLANTED = (
         Bug(
             "a belief is handed out whatever its claim says",
             "replica/reading.py",
-            "            if not isinstance(said, Statement) or (said.predicate, to_json(pack(said.value))) != shown:\n",
-            "            if False:\n",
+            "if not isinstance(said, Statement) or (said.predicate, to_stored(repack(said.value))) != shown:\n",
+            "if False:\n",
         ),
         "test_inspection.py::test_a_belief_that_rotted_is_not_handed_out_when_it_is_first_read",
     ),

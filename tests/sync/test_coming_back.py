@@ -19,6 +19,13 @@ def without_its_key(group: Group, name: str) -> Memory:
     return group.open(name)
 
 
+def recovered(group: Group, name: str) -> Memory:
+    """A device that comes back by the phrase, with its own file."""
+    where, environment = group.path(name), group.environment(name)
+    group.devices[name] = Memory.recover(where, group.phrase, group.address, name="again", environment=environment)
+    return group.devices[name]
+
+
 def believed(memory: Memory) -> set[object]:
     return {belief.value for belief in memory.beliefs("ana", "city")}
 
@@ -51,10 +58,7 @@ def test_who_lost_its_key_comes_back_by_the_phrase_too(group: Group) -> None:
     group.devices["laptop"].remember("ana", "city", "never sent")
     laptop = without_its_key(group, "laptop")
     laptop.close()
-    back = Memory.recover(
-        group.path("laptop"), group.phrase, group.address, name="again", environment=group.environment("laptop")
-    )
-    group.devices["laptop"] = back
+    back = recovered(group, "laptop")
     tablet = group.pair("tablet")
     group.settle()
     assert believed(back) == believed(tablet) == {"never sent"}
@@ -67,10 +71,7 @@ def test_a_first_device_that_lost_its_key_before_any_sync_comes_back_by_the_phra
     other = Group(group.folder, group.address, group.opener, group.servers)
     with pytest.raises(NotFound, match="nothing was left"):
         Memory.recover(group.path("new"), group.phrase, group.address, environment=other.environment("new"))
-    back = Memory.recover(
-        group.path("laptop"), group.phrase, group.address, name="again", environment=group.environment("laptop")
-    )
-    group.devices["laptop"] = back
+    back = recovered(group, "laptop")
     tablet = group.pair("tablet")
     group.settle()
     assert believed(back) == believed(tablet) == {"never sent"}
