@@ -46,7 +46,12 @@ def key(data: bytes, equality: Equality) -> bytes:
     >>> key(pack("2025-03-14T10:15+01:00"), Equality.DATE) == pack("2025-03-14T09:15:00Z")
     True
     """
-    return _KEYS[equality](data)
+    return keyed(equality)(data)
+
+
+def keyed(equality: Equality) -> Callable[[bytes], bytes]:
+    """:func:`key` under one equality."""
+    return _KEYS[equality]
 
 
 def _exact_key(data: bytes) -> bytes:

@@ -13,15 +13,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
-from syncmem.model.instant import FOREVER
+from syncmem.model.instant import BEGINNING, FOREVER
 from syncmem.model.record import AFFIRM, LOG_SHIFT, PLAIN
 
 TIE_WINDOW: Final = 5 * 60 * 1_000_000  # microseconds; two devices that speak so close contradict each other
 _NOT_PLAIN: Final = ~(AFFIRM | PLAIN)  # flags that make a claim dead or contested
 _LOG: Final = 1 << LOG_SHIFT  # positions that differ by so much are in two logs
 Row = Sequence[Any]  # a record, or its stored fields
+_LEAST: Final = (BEGINNING - 1, BEGINNING, BEGINNING)  # below every rank
 AnyRow = TypeVar("AnyRow", bound=Row)
 Won = tuple[int, AnyRow, bool]  # from when on (to the next one's start) a claim wins, and whether it is contested
+Rank = tuple[int, int, int]  # as Record.rank, for claims of which no two start at once
+Rival = tuple[AnyRow, Rank, bytes]  # a claim, its rank, and whose device wrote it
 
 
 class Writer(Protocol):
@@ -42,7 +45,7 @@ class Standing(NamedTuple, Generic[AnyRow]):
     """What the claims so far mean for those that start later."""
 
     best: AnyRow | None = None
-    rivals: Sequence[AnyRow] = ()
+    rivals: Sequence[Rival[AnyRow]] = ()
     contested: bool = False
 
 
@@ -55,7 +58,7 @@ def winners(
     """
     won: list[Won[AnyRow]] = []
     best, rivals, contested = standing or Standing[AnyRow]()
-    rank = () if best is None else _rank(best)
+    rank: Rank = _LEAST if best is None else (best[6], best[8], best[5])
     last = None
     for row in rows:
         position, role, flags, _, trust, start, anchor, stop, observed_at, _, _, aging, *_ = row
@@ -69,7 +72,7 @@ def winners(
             if rivals or (position ^ best[0] >= _LOG and abs(observed_at - best[8]) <= TIE_WINDOW):
                 if meeting is None:
                     return None
-                rivals = _rivals(row, beside, best, rivals, meeting.writers)
+                rivals = _rivals(row, beside, best, rank, rivals, meeting.writers)
         if wins:
             best, rank = row, beside
         assert best is not None
@@ -80,27 +83,41 @@ def winners(
     return won, Standing(best, rivals, contested)
 
 
-def _rank(row: Row) -> tuple[int, int, int]:
-    """As :attr:`syncmem.model.record.Record.rank`, for claims of which no two start at once."""
-    return (row[6], row[8], row[5])
+def says_the_same(one: Won[Row], next: Won[Row]) -> bool:
+    """Whether two neighbours are one belief."""
+    return bool(one[1][3] == next[1][3]) and one[2] == next[2]
+
+
+def last_run(won: Sequence[Won[Row]]) -> int:
+    """From which index on all say the same as the last one."""
+    index = max(len(won) - 1, 0)
+    while index and says_the_same(won[index - 1], won[index]):
+        index -= 1
+    return index
 
 
 def _rivals(
-    row: AnyRow, rank: tuple[int, ...], best: AnyRow, rivals: Sequence[AnyRow], writers: Mapping[int, Writer]
-) -> list[AnyRow]:
+    row: AnyRow,
+    rank: Rank,
+    best: AnyRow,
+    best_rank: Rank,
+    rivals: Sequence[Rival[AnyRow]],
+    writers: Mapping[int, Writer],
+) -> list[Rival[AnyRow]]:
     """Who is closed only by claims that it is tied with, once ``row`` (of this rank) has met the others."""
-    device, seen = writers[row[0] >> LOG_SHIFT].device, row[8]
-
-    def is_tied(other: Row) -> bool:
-        return writers[other[0] >> LOG_SHIFT].device != device and bool(abs(seen - other[8]) <= TIE_WINDOW)
-
-    left = [rival for rival in rivals if is_tied(rival) or _rank(rival) > rank]
-    if is_tied(best):
-        left.append(best if rank > _rank(best) else row)
+    seen, device, other = row[8], writers[row[0] >> LOG_SHIFT].device, writers[best[0] >> LOG_SHIFT].device
+    left = [
+        rival
+        for rival in rivals
+        if rival[1] > rank or (rival[2] != device and -TIE_WINDOW <= seen - rival[0][8] <= TIE_WINDOW)
+    ]
+    if other != device and -TIE_WINDOW <= seen - best[8] <= TIE_WINDOW:
+        left.append((best, best_rank, other) if rank > best_rank else (row, rank, device))
     return left
 
 
-def _contested(best: Row, rivals: Sequence[Row], meeting: Meeting | None) -> bool:
+def _contested(best: Row, rivals: Iterable[Rival[Row]], meeting: Meeting | None) -> bool:
     """Whether any rival says something else."""
     assert meeting is not None, "else there are no rivals"
-    return any(rival[3] != best[3] and meeting.key(rival[3]) != meeting.key(best[3]) for rival in rivals)
+    others = [rival[3] for rival, _, _ in rivals if rival[3] != best[3]]
+    return bool(others) and {*map(meeting.key, others)} != {meeting.key(best[3])}

@@ -9,20 +9,18 @@ Rules: a page's statements start in ``[first, first of the next page)``; the fir
 
 from __future__ import annotations
 
-import itertools
 import json
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from operator import itemgetter
 from typing import Final, NamedTuple
 
 from syncmem.codec import pack_flat, unpack_own
+from syncmem.model.equality import Equality, key, keyed
 from syncmem.model.instant import BEGINNING, FOREVER
-from syncmem.model.plain import Meeting, Row, Standing, Won, winners
+from syncmem.model.plain import Meeting, Row, Standing, Won, last_run, winners
 from syncmem.model.record import LOG_SHIFT, STORED_FIELDS, Record
 from syncmem.model.sweep import EMPTY, Carry, Ray, Segment, plain_carry, sweep
-from syncmem.model.value import Equality, key
 from syncmem.replica.connection import Database
 from syncmem.replica.logs import Logs
 
@@ -54,6 +52,14 @@ class Swept(NamedTuple):
     end: int
     segments: list[Segment]
     at_end: Segment | None
+
+
+class Folded(NamedTuple):
+    """The end of a lane of plain claims: who won and who wins, each list from the last belief on that both share."""
+
+    is_parted: bool  # another belief comes before that, so what changed is not one with anything earlier
+    before: list[Won[Row]]
+    now: list[Won[Row]]
 
 
 class Page(NamedTuple):
@@ -118,9 +124,7 @@ class Pages:
                 done = swept.end - 1
                 yield swept
 
-    def add_plainly(
-        self, slot: int, lane: bytes, equality: Equality, new: list[Record]
-    ) -> tuple[list[Won[Row]], list[Won[Row]]] | None:
+    def add_plainly(self, slot: int, lane: bytes, equality: Equality, new: list[Record]) -> Folded | None:
         """Add plain claims to the last page of a lane: who won in it before, and who wins now.
 
         None, and nothing is changed, where more is at stake, or where what changes may be one belief with what
@@ -133,13 +137,11 @@ class Pages:
             return None
         before: list[Row] = unpack_own(body)
         now = sorted([*before, *[record[:STORED_FIELDS] for record in new]], key=_ROW_ORDER)
-        won = _won_by_both(
-            before, now, changed, Standing(held), Meeting(self._logs.by_no, partial(key, equality=equality))
-        )
-        if won is None or not _fit(now) or not (first == BEGINNING or _is_parted(*won)):
+        folded = _folded(before, now, changed, Standing(held), Meeting(self._logs.by_no, keyed(equality)))
+        if folded is None or not _fit(now) or not (first == BEGINNING or folded.is_parted):
             return None
         self._keep(number, slot, lane, first, FOREVER, now, carry)
-        return won
+        return folded
 
     def _apply_from(self, slot: int, lane: bytes, equality: Equality, start: int, changes: _Changes) -> Swept:
         """Fold from the page of ``start`` on, until the carry meets the stored one with nothing left to change."""
@@ -240,9 +242,9 @@ class Pages:
         )
 
 
-def _won_by_both(
+def _folded(
     before: list[Row], now: list[Row], changed: int, standing: Standing[Row], meeting: Meeting
-) -> tuple[list[Won[Row]], list[Won[Row]]] | None:
+) -> Folded | None:
     """Who won before and who wins now, of plain claims that differ from the instant ``changed`` on."""
     first = bisect_left(before, changed, key=_START)
     common = winners(before[:first], standing, meeting)
@@ -250,13 +252,11 @@ def _won_by_both(
         return None
     shared, standing = common
     old, new = winners(before[first:], standing, meeting), winners(now[first:], standing, meeting)
-    return None if old is None or new is None else ([*shared, *old[0]], [*shared, *new[0]])
-
-
-def _is_parted(before: list[Won[Row]], now: list[Won[Row]]) -> bool:
-    """Whether another belief begins where both are still alike: what comes after it concerns no earlier page."""
-    alike = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(before, now, strict=False))
-    return any(one[1][3] != next[1][3] for one, next in itertools.pairwise(won for won, _ in alike))
+    if old is None or new is None:
+        return None
+    begin = last_run(shared)
+    lead = shared[begin : begin + 1]
+    return Folded(begin > 0, lead + old[0], lead + new[0])
 
 
 def _carry_bytes(carry: Carry) -> bytes:

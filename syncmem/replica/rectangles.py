@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from syncmem.model.instant import BEGINNING, FOREVER
-from syncmem.model.plain import Row, Won
+from syncmem.model.plain import Row, Won, says_the_same
 from syncmem.model.record import Record
 from syncmem.model.sweep import Segment
 from syncmem.model.value import to_stored
@@ -83,13 +83,12 @@ class Rectangles:
         return self._exchange(n, slot, lane, old, new)
 
     def follow(self, n: int, slot: int, lane: bytes, before: list[Won[Row]], now: list[Won[Row]]) -> Change | None:
-        """As :meth:`replace`, of a whole lane of plain claims, whose winners are known as they were and as they are."""
-        first, tail = _outside(before, now)
-        end = now[-tail][0] if tail else FOREVER
-        old = self._runs(before[first : len(before) - tail], end)
-        new = self._runs(now[first : len(now) - tail], end)
-        removed = [rectangle for rectangle in old if rectangle not in new]
-        added = [rectangle for rectangle in new if rectangle not in old]
+        """As :meth:`replace`, of the end of a lane of plain claims: who won there, and who wins; both begin alike."""
+        alike = _alike_at_the_end(before, now)
+        end = now[-alike][0] if alike else FOREVER
+        old, new = _runs(before[: len(before) - alike], end), _runs(now[: len(now) - alike], end)
+        removed = [self._of_run(*run) for run in old if run not in new]
+        added = [self._of_run(*run) for run in new if run not in old]
         if not removed and not added:
             return None
         self._write(n, slot, lane, removed, added)
@@ -175,17 +174,8 @@ class Rectangles:
         value, contested = self._text(winner.value), int(segment.contested)
         return Rectangle(segment.start, end, value, segment.trust, contested, winner.source, winner.position)
 
-    def _runs(self, won: list[Won[Row]], end: int) -> list[Rectangle]:
-        """The rectangles up to ``end`` of plain claims that win one after the other, equal neighbours merged."""
-        result: list[Rectangle] = []
-        for index in range(len(won) - 1, -1, -1):
-            start, row, contested = won[index]
-            if not index or not _says_the_same(won[index - 1], won[index]):
-                rectangle = start, end, self._text(row[3]), row[4], int(contested), row[10], row[0]
-                result.append(Rectangle._make(rectangle))
-                end = start
-        result.reverse()
-        return result
+    def _of_run(self, start: int, end: int, row: Row, contested: bool) -> Rectangle:
+        return Rectangle(start, end, self._text(row[3]), row[4], int(contested), row[10], row[0])
 
     def _text(self, value: bytes) -> str:
         """The JSON text of a value."""
@@ -218,25 +208,26 @@ class Rectangles:
         return [Rectangle(*row) for row in self._db.execute(sql, (slot, lane, start, end))]
 
 
-def _outside(before: list[Won[Row]], now: list[Won[Row]]) -> tuple[int, int]:
-    """How many winners at the beginning and at the end of two lists are the same and share no rectangle with others."""
-    shorter = min(len(before), len(now))
-    first = tail = 0
-    while first < shorter and before[first] == now[first]:
-        first += 1
-    while tail < shorter - first and before[-tail - 1] == now[-tail - 1]:
-        tail += 1
-    while tail and any(tail < len(won) and _says_the_same(won[-tail - 1], won[-tail]) for won in (before, now)):
-        tail -= 1
-    first = max(first - 1, 0)
-    while first and _says_the_same(now[first - 1], now[first]):
-        first -= 1
-    return first, tail
+def _alike_at_the_end(before: list[Won[Row]], now: list[Won[Row]]) -> int:
+    """How many winners at the end of two lists are the same and share no rectangle with others."""
+    most, alike = min(len(before), len(now)), 0
+    while alike < most and before[-alike - 1] == now[-alike - 1]:
+        alike += 1
+    while alike and any(alike < len(won) and says_the_same(won[-alike - 1], won[-alike]) for won in (before, now)):
+        alike -= 1
+    return alike
 
 
-def _says_the_same(one: Won[Row], next: Won[Row]) -> bool:
-    """Whether two neighbours are one rectangle."""
-    return bool(one[1][3] == next[1][3]) and one[2] == next[2]
+def _runs(won: list[Won[Row]], end: int) -> list[tuple[int, int, Row, bool]]:
+    """The beliefs up to ``end`` of claims that win one after the other: from when to when, whose, and if contested."""
+    runs: list[tuple[int, int, Row, bool]] = []
+    for index in range(len(won) - 1, -1, -1):
+        if not index or not says_the_same(won[index - 1], won[index]):
+            start, row, contested = won[index]
+            runs.append((start, end, row, contested))
+            end = start
+    runs.reverse()
+    return runs
 
 
 def merged(rows: Iterable[Rectangle]) -> list[Rectangle]:

@@ -87,7 +87,7 @@ class Timelines:
                 plain = self._pages.add_plainly(slot.id, lane, definition.equality, new)
             if plain is None:
                 changes += self._fold_lane(n, slot.id, lane, definition.equality, new, updates)
-            elif change := self._rectangles.follow(n, slot.id, lane, *plain):
+            elif change := self._rectangles.follow(n, slot.id, lane, plain.before, plain.now):
                 changes.append(change)
         return changes, turned
 
