@@ -18,7 +18,7 @@ import inspect
 import math
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from datetime import date, timedelta, tzinfo
+from datetime import date, datetime, timedelta, tzinfo
 from typing import Any, Final, NamedTuple, TypeVar
 
 from syncmem.errors import InvalidInput
@@ -30,11 +30,15 @@ _VAR_POSITIONAL: Final = 0x04  # of co_flags, as the module inspect has it
 
 
 class _Kind(NamedTuple):
-    """One kind that a parameter takes: what it is called, whether a value is of it, and what is wrong with one."""
+    """One kind that a parameter takes: what it is called, whether a value is of it, and what is wrong with one.
+
+    Of some types (``plain``) every value is of it, and nothing is wrong with any.
+    """
 
     called: str
     has: Callable[[Any], bool]
     wrong: Callable[[Any], str | None] = lambda given: None
+    plain: tuple[type, ...] = ()
 
 
 def checked(kind: C) -> C:
@@ -66,22 +70,36 @@ def _guarded(method: Callable[..., Any]) -> Callable[..., Any]:
     named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     kinds = {name: _kinds(annotations[name]) for name in named if name in annotations}
     texts = {name for name, each in kinds.items() if _KINDS["str"] in each}
+    plain = {name: frozenset(kind for each in kinds[name] for kind in each.plain) for name in kinds}
     rest = code.co_varnames[len(named)] if code.co_flags & _VAR_POSITIONAL else ""
     each_of_rest = _kinds(annotations[rest]) if rest else ()
+    all_texts = texts.issuperset(places[1:])  # of the first it is known what it is
+
+    def check(places: Iterable[str], args: Iterable[object]) -> None:
+        for name, given in zip(places, args):  # noqa: B905  fewer may be given
+            if name not in kinds or type(given) in plain[name]:
+                continue
+            if not (type(given) is str and name in texts and given.isascii()):
+                _check(name, given, kinds[name])
 
     @functools.wraps(method)
     def run(*args: Any, **kwargs: Any) -> Any:
-        for name, given in zip(places, args):  # noqa: B905  fewer may be given; this is on the way of each reading
-            if name in kinds and not (type(given) is str and name in texts and given.isascii()):
-                _check(name, given, kinds[name])
-        for name, given in kwargs.items():
-            if name in kinds:
-                _check(name, given, kinds[name])
+        if not (all_texts and _are_plain_texts(args[1:])):  # the quick way of every reading
+            check(places, args)
+        if kwargs:
+            check(kwargs, kwargs.values())
         for given in args[len(places) :] if rest else ():
             _check(rest, given, each_of_rest)
         return method(*args, **kwargs)
 
     return run
+
+
+def _are_plain_texts(given: Iterable[object]) -> bool:
+    for each in given:  # noqa: SIM110  a generator takes twice as long
+        if type(each) is not str or not each.isascii():
+            return False
+    return True
 
 
 def _check(name: str, given: object, kinds: Sequence[_Kind]) -> None:
@@ -154,7 +172,7 @@ def _is_list(given: object) -> bool:
 
 
 _PATH: Final = "os.PathLike[str]"
-_NONE: Final = _Kind("None", lambda given: given is None)
+_NONE: Final = _Kind("None", lambda given: given is None, plain=(type(None),))
 _ANY: Final = _Kind("anything", lambda given: True)
 _CALLABLE: Final = _Kind("a function", callable)
 _ALIASES: Final = {
@@ -164,11 +182,11 @@ _ALIASES: Final = {
 }
 _KINDS: Final = {
     "str": _Kind("text", lambda given: isinstance(given, str), _wrong_text),
-    "bytes": _Kind("bytes", lambda given: isinstance(given, bytes)),
-    "bool": _Kind("True or False", lambda given: isinstance(given, bool)),
+    "bytes": _Kind("bytes", lambda given: isinstance(given, bytes), plain=(bytes,)),
+    "bool": _Kind("True or False", lambda given: isinstance(given, bool), plain=(bool,)),
     "int": _Kind("a whole number", lambda given: isinstance(given, int) and not isinstance(given, bool), _wrong_whole),
     "float": _Kind("a number", lambda given: isinstance(given, (int, float)), _wrong_number),
-    "date": _Kind("a date", lambda given: isinstance(given, date)),
+    "date": _Kind("a date", lambda given: isinstance(given, date), plain=(date, datetime)),
     "timedelta": _Kind("a timedelta", lambda given: isinstance(given, timedelta)),
     "tzinfo": _Kind("a time zone", lambda given: isinstance(given, tzinfo)),
     _PATH: _Kind("a path", lambda given: isinstance(given, (str, os.PathLike)), _wrong_path),
