@@ -221,12 +221,17 @@ class Reading:
         liveness = Liveness(fold.references, visible)
         denials = cache(partial(self._live_denials, visible, liveness))
         equality, settled, ours = denials(slot)
+        alone = not fold.references.any  # then what an event counts for follows from it alone, whoever else is visible
         fold.references.decide_denials_by(partial(self._denied_among, denials))
+
+        def status(record: Record) -> int:
+            return record.flags & BY_REFERENCE if alone else liveness.status(record.position)
+
         try:
             with liveness.grounds.remembering():
                 held = fold.timelines.held(*self._asked(slot, visible), equality, partial(_seen, visible, wanted))
                 in_logs = sorted(held)  # by position: what lies together is read once
-                judged = [_judged(settled(record), liveness.status(record.position), ours) for record in in_logs]
+                judged = [_judged(settled(record), status(record), ours) for record in in_logs]
                 return sorted(judged, key=lambda record: (record.start, record.position))
         finally:
             fold.references.decide_denials_by(fold.is_denied)
