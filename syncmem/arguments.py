@@ -56,38 +56,34 @@ def checked(kind: C) -> C:
 
 def check_keywords(given: Mapping[str, object], like: Callable[..., Any], taken: Collection[str]) -> None:
     """Check keywords that are handed on: those that are taken mean what they do for another method."""
-    annotations = inspect.unwrap(like).__annotations__
+    expected = _expected(inspect.unwrap(like))
     for name, value in given.items():
         if name not in taken:
             raise InvalidInput(f"{name}= is not taken here; pass one of {', '.join(sorted(taken))}")
-        _check(name, value, _kinds(annotations[name]))
+        expected[name].look_at(name, value)
 
 
 def _guarded(method: Callable[..., Any]) -> Callable[..., Any]:
     said = inspect.unwrap(method)  # behind what makes it a context
     code, annotations = said.__code__, said.__annotations__
     places = code.co_varnames[: code.co_argcount]
-    named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    kinds = {name: _kinds(annotations[name]) for name in named if name in annotations}
-    texts = {name for name, each in kinds.items() if _KINDS["str"] in each}
-    plain = {name: frozenset(kind for each in kinds[name] for kind in each.plain) for name in kinds}
-    rest = code.co_varnames[len(named)] if code.co_flags & _VAR_POSITIONAL else ""
+    named = code.co_argcount + code.co_kwonlyargcount
+    expected = _expected(said)
+    rest = code.co_varnames[named] if code.co_flags & _VAR_POSITIONAL else ""
     each_of_rest = _kinds(annotations[rest]) if rest else ()
-    all_texts = texts.issuperset(places[1:])  # of the first it is known what it is
+    all_texts = all(name in expected and expected[name].text for name in places[1:])  # the first is the object itself
 
-    def check(places: Iterable[str], args: Iterable[object]) -> None:
-        for name, given in zip(places, args):  # noqa: B905  fewer may be given
-            if name not in kinds or type(given) in plain[name]:
-                continue
-            if not (type(given) is str and name in texts and given.isascii()):
-                _check(name, given, kinds[name])
+    def check(names: Iterable[str], given: Iterable[object]) -> None:
+        for name, value in zip(names, given):  # noqa: B905  fewer may be given
+            if name in expected:
+                expected[name].look_at(name, value)
 
     @functools.wraps(method)
     def run(*args: Any, **kwargs: Any) -> Any:
         if not (all_texts and _are_plain_texts(args[1:])):  # the quick way of every reading
             check(places, args)
         if kwargs:
-            check(kwargs, kwargs.values())
+            check(kwargs.keys(), kwargs.values())
         for given in args[len(places) :] if rest else ():
             _check(rest, given, each_of_rest)
         return method(*args, **kwargs)
@@ -115,6 +111,30 @@ def _check(name: str, given: object, kinds: Sequence[_Kind]) -> None:
 
 
 # -- kinds ---------------------------------------------------------------------------------------------------
+
+
+class _Expected(NamedTuple):
+    """What a parameter takes: the kinds, the types of which nothing can be wrong, and whether text is among them."""
+
+    kinds: tuple[_Kind, ...]
+    plain: frozenset[type]
+    text: bool
+
+    def look_at(self, name: str, given: object) -> None:
+        kind = type(given)
+        if kind not in self.plain and not (kind is str and self.text and given.isascii()):  # type: ignore[attr-defined]
+            _check(name, given, self.kinds)
+
+
+@functools.cache
+def _expected(said: Callable[..., Any]) -> dict[str, _Expected]:
+    """What a method takes, by the names of its parameters."""
+    code, found = said.__code__, dict[str, _Expected]()
+    for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+        if name in said.__annotations__:
+            kinds = _kinds(said.__annotations__[name])
+            found[name] = _Expected(kinds, frozenset(t for kind in kinds for t in kind.plain), _KINDS["str"] in kinds)
+    return found
 
 
 def _kinds(annotation: str) -> tuple[_Kind, ...]:
@@ -173,7 +193,7 @@ def _is_list(given: object) -> bool:
 
 _PATH: Final = "os.PathLike[str]"
 _NONE: Final = _Kind("None", lambda given: given is None, plain=(type(None),))
-_ANY: Final = _Kind("anything", lambda given: True)
+_ANY: Final = _Kind("anything", lambda given: True, plain=(str, int, float, bool, list, dict))
 _CALLABLE: Final = _Kind("a function", callable)
 _ALIASES: Final = {
     "When": ("str", "date"),
@@ -192,6 +212,7 @@ _KINDS: Final = {
     _PATH: _Kind("a path", lambda given: isinstance(given, (str, os.PathLike)), _wrong_path),
     "Iterable[str]": _Kind("a list of texts", _is_list, _wrong_list),
     "Iterable[Candidate]": _Kind("a list of them", _is_list),
+    "Iterable[Mapping[str, Any]]": _Kind("a list of dicts", _is_list),
     "Sequence[int]": _Kind("a list of whole numbers", _is_list),
     "Mapping[str, Any]": _Kind("a dict", lambda given: isinstance(given, Mapping)),
     **dict.fromkeys(("object", "Any", "Embedder", "Importer", "MappingFile", "tuple[int, int]"), _ANY),

@@ -17,7 +17,6 @@ from syncmem.model.event import LOG_PREFIX_BYTES, Erased, Event, LogKey, chained
 from syncmem.model.frame import Stored
 from syncmem.model.record import LOG_SHIFT
 
-
 _event: Final = maker(Event)
 
 
