@@ -96,6 +96,7 @@ class AsyncMemory:
         return await asyncio.get_running_loop().run_in_executor(self._owner, call)
 
     remember = _on_owner(Memory.remember)
+    remember_all = _on_owner(Memory.remember_all)
     end = _on_owner(Memory.end)
     deny = _on_owner(Memory.deny)
     retract = _on_owner(Memory.retract)

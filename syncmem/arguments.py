@@ -18,7 +18,7 @@ import inspect
 import math
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from datetime import date, timedelta, tzinfo
+from datetime import date, datetime, timedelta, tzinfo
 from typing import Any, Final, NamedTuple, TypeVar
 
 from syncmem.errors import InvalidInput
@@ -30,11 +30,15 @@ _VAR_POSITIONAL: Final = 0x04  # of co_flags, as the module inspect has it
 
 
 class _Kind(NamedTuple):
-    """One kind that a parameter takes: what it is called, whether a value is of it, and what is wrong with one."""
+    """One kind that a parameter takes: what it is called, whether a value is of it, and what is wrong with one.
+
+    Of some types (``plain``) every value is of it, and nothing is wrong with any.
+    """
 
     called: str
     has: Callable[[Any], bool]
     wrong: Callable[[Any], str | None] = lambda given: None
+    plain: tuple[type, ...] = ()
 
 
 def checked(kind: C) -> C:
@@ -52,36 +56,46 @@ def checked(kind: C) -> C:
 
 def check_keywords(given: Mapping[str, object], like: Callable[..., Any], taken: Collection[str]) -> None:
     """Check keywords that are handed on: those that are taken mean what they do for another method."""
-    annotations = inspect.unwrap(like).__annotations__
+    expected = _expected(inspect.unwrap(like))
     for name, value in given.items():
         if name not in taken:
             raise InvalidInput(f"{name}= is not taken here; pass one of {', '.join(sorted(taken))}")
-        _check(name, value, _kinds(annotations[name]))
+        expected[name].look_at(name, value)
 
 
 def _guarded(method: Callable[..., Any]) -> Callable[..., Any]:
     said = inspect.unwrap(method)  # behind what makes it a context
     code, annotations = said.__code__, said.__annotations__
     places = code.co_varnames[: code.co_argcount]
-    named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    kinds = {name: _kinds(annotations[name]) for name in named if name in annotations}
-    texts = {name for name, each in kinds.items() if _KINDS["str"] in each}
-    rest = code.co_varnames[len(named)] if code.co_flags & _VAR_POSITIONAL else ""
+    named = code.co_argcount + code.co_kwonlyargcount
+    expected = _expected(said)
+    rest = code.co_varnames[named] if code.co_flags & _VAR_POSITIONAL else ""
     each_of_rest = _kinds(annotations[rest]) if rest else ()
+    all_texts = all(name in expected and expected[name].text for name in places[1:])  # the first is the object itself
+
+    def check(names: Iterable[str], given: Iterable[object]) -> None:
+        for name, value in zip(names, given):  # noqa: B905  fewer may be given
+            if name in expected:
+                expected[name].look_at(name, value)
 
     @functools.wraps(method)
     def run(*args: Any, **kwargs: Any) -> Any:
-        for name, given in zip(places, args):  # noqa: B905  fewer may be given; this is on the way of each reading
-            if name in kinds and not (type(given) is str and name in texts and given.isascii()):
-                _check(name, given, kinds[name])
-        for name, given in kwargs.items():
-            if name in kinds:
-                _check(name, given, kinds[name])
+        if not (all_texts and _are_plain_texts(args[1:])):  # the quick way of every reading
+            check(places, args)
+        if kwargs:
+            check(kwargs.keys(), kwargs.values())
         for given in args[len(places) :] if rest else ():
             _check(rest, given, each_of_rest)
         return method(*args, **kwargs)
 
     return run
+
+
+def _are_plain_texts(given: Iterable[object]) -> bool:
+    for each in given:  # noqa: SIM110  a generator takes twice as long
+        if type(each) is not str or not each.isascii():
+            return False
+    return True
 
 
 def _check(name: str, given: object, kinds: Sequence[_Kind]) -> None:
@@ -97,6 +111,30 @@ def _check(name: str, given: object, kinds: Sequence[_Kind]) -> None:
 
 
 # -- kinds ---------------------------------------------------------------------------------------------------
+
+
+class _Expected(NamedTuple):
+    """What a parameter takes: the kinds, the types of which nothing can be wrong, and whether text is among them."""
+
+    kinds: tuple[_Kind, ...]
+    plain: frozenset[type]
+    text: bool
+
+    def look_at(self, name: str, given: object) -> None:
+        kind = type(given)
+        if kind not in self.plain and not (kind is str and self.text and given.isascii()):  # type: ignore[attr-defined]
+            _check(name, given, self.kinds)
+
+
+@functools.cache
+def _expected(said: Callable[..., Any]) -> dict[str, _Expected]:
+    """What a method takes, by the names of its parameters."""
+    code, found = said.__code__, dict[str, _Expected]()
+    for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+        if name in said.__annotations__:
+            kinds = _kinds(said.__annotations__[name])
+            found[name] = _Expected(kinds, frozenset(t for kind in kinds for t in kind.plain), _KINDS["str"] in kinds)
+    return found
 
 
 def _kinds(annotation: str) -> tuple[_Kind, ...]:
@@ -154,8 +192,8 @@ def _is_list(given: object) -> bool:
 
 
 _PATH: Final = "os.PathLike[str]"
-_NONE: Final = _Kind("None", lambda given: given is None)
-_ANY: Final = _Kind("anything", lambda given: True)
+_NONE: Final = _Kind("None", lambda given: given is None, plain=(type(None),))
+_ANY: Final = _Kind("anything", lambda given: True, plain=(str, int, float, bool, list, dict))
 _CALLABLE: Final = _Kind("a function", callable)
 _ALIASES: Final = {
     "When": ("str", "date"),
@@ -164,16 +202,17 @@ _ALIASES: Final = {
 }
 _KINDS: Final = {
     "str": _Kind("text", lambda given: isinstance(given, str), _wrong_text),
-    "bytes": _Kind("bytes", lambda given: isinstance(given, bytes)),
-    "bool": _Kind("True or False", lambda given: isinstance(given, bool)),
+    "bytes": _Kind("bytes", lambda given: isinstance(given, bytes), plain=(bytes,)),
+    "bool": _Kind("True or False", lambda given: isinstance(given, bool), plain=(bool,)),
     "int": _Kind("a whole number", lambda given: isinstance(given, int) and not isinstance(given, bool), _wrong_whole),
     "float": _Kind("a number", lambda given: isinstance(given, (int, float)), _wrong_number),
-    "date": _Kind("a date", lambda given: isinstance(given, date)),
+    "date": _Kind("a date", lambda given: isinstance(given, date), plain=(date, datetime)),
     "timedelta": _Kind("a timedelta", lambda given: isinstance(given, timedelta)),
     "tzinfo": _Kind("a time zone", lambda given: isinstance(given, tzinfo)),
     _PATH: _Kind("a path", lambda given: isinstance(given, (str, os.PathLike)), _wrong_path),
     "Iterable[str]": _Kind("a list of texts", _is_list, _wrong_list),
     "Iterable[Candidate]": _Kind("a list of them", _is_list),
+    "Iterable[Mapping[str, Any]]": _Kind("a list of dicts", _is_list),
     "Sequence[int]": _Kind("a list of whole numbers", _is_list),
     "Mapping[str, Any]": _Kind("a dict", lambda given: isinstance(given, Mapping)),
     **dict.fromkeys(("object", "Any", "Embedder", "Importer", "MappingFile", "tuple[int, int]"), _ANY),

@@ -63,11 +63,11 @@ class Asking(Opened):
         Raises:
             SeveralValues: the predicate is many-valued and several hold; ask ``beliefs(entity, predicate)``.
         """
-        found: list[Belief] = []
-        if known_at is None and asserted_by is None and device is None:
-            found = self._glance(scope, entity, predicate, valid_at, zone)
-        if not found:
-            found = self._beliefs(scope, entity, predicate, valid_at, known_at, asserted_by, device, zone)
+        if (known_at is None or isinstance(known_at, int)) and asserted_by is None and device is None:
+            belief = self._glance(scope, entity, predicate, valid_at, known_at, zone)
+            if belief is not None:
+                return belief
+        found = self._beliefs(scope, entity, predicate, valid_at, known_at, asserted_by, device, zone)
         if len(found) > 1:
             raise SeveralValues(
                 f"{entity!r} has {len(found)} values of {predicate!r}; ask beliefs({entity!r}, {predicate!r}), "
@@ -88,10 +88,10 @@ class Asking(Opened):
         zone: str | tzinfo | None = None,
     ) -> list[Belief]:
         """All that is believed of an entity (or one predicate of it) at a moment; see :meth:`believe`."""
-        if known_at is None and asserted_by is None and device is None:
-            found = self._glance(scope, entity, predicate, valid_at, zone)
-            if found:
-                return found
+        if predicate is not None and known_at is None and asserted_by is None and device is None:
+            belief = self._glance(scope, entity, predicate, valid_at, None, zone)
+            if belief is not None:
+                return [belief]
         return self._beliefs(scope, entity, predicate, valid_at, known_at, asserted_by, device, zone)
 
     def _beliefs(
@@ -120,24 +120,20 @@ class Asking(Opened):
         return [self._telling.belief(slot, rectangle, view.grade) for _, rectangle in placed]
 
     def _glance(
-        self, scope: str, entity: str, predicate: str | None, valid_at: When | None, zone: str | tzinfo | None
-    ) -> list[Belief]:
-        """The beliefs of a slot that was looked up before, without asking whether another process wrote.
-
-        What is found is current: rectangles are read from the file, and a slot whose definition changed has none in
-        the lanes that were known.  What is not found has to be looked for again with everything read anew.
-        """
+        self, scope: str, entity: str, predicate: str, valid_at: When | None, n: int | None, zone: str | tzinfo | None
+    ) -> Belief | None:
+        """The belief of a single-valued slot, where one statement finds it; None: it is to be looked for properly."""
         with self._lock:
-            slot = None if predicate is None else self._replica.catalog.cached(scope, entity, predicate)
-            if slot is None or slot.entity != entity:  # another process may have parted the names
-                return []
             self._replica.db.check_usable()
             instant = self._now() if valid_at is None else self._moment(valid_at, zone)
-            placed = self._reading.at(slot, instant)
+            known = None if n is None else min(max(n, 0), FOREVER - 1)
+            found = self._at_a_glance.at(scope, entity, predicate, instant, known)
+            if found is None:
+                return None
             try:
-                return [self._telling.belief(slot, rectangle) for _, rectangle in placed]
+                return self._telling.named(scope, entity, predicate, found)
             except KeyError:  # a log that another process made known
-                return []
+                return None
 
     def timeline(
         self,

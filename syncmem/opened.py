@@ -18,6 +18,7 @@ from syncmem.model.instant import find_zone, parse
 from syncmem.replica.cipher import file_key
 from syncmem.replica.connection import FAILURES, WAIT_SECONDS, translated
 from syncmem.replica.driver import MEMORY
+from syncmem.replica.glance import Glance
 from syncmem.replica.reading import Reading
 from syncmem.replica.replica import Replica
 from syncmem.replica.telling import Telling
@@ -68,6 +69,7 @@ class Opened:
         except FAILURES as error:  # met while rows were fetched
             raise translated(error) from error
         self._reading = Reading(self._replica)
+        self._at_a_glance = Glance(self._replica.db, self._replica.catalog, self._reading)
         self._telling = Telling(self._replica)
 
     def close(self) -> None:

@@ -28,11 +28,12 @@ from syncmem.model.event import (
 from syncmem.model.instant import Moment, to_datetime
 from syncmem.model.record import Record
 from syncmem.model.subjects import mentioned
+from syncmem.remembering import Remembering
 from syncmem.replica.catalog import VAULT
 from syncmem.replica.logs import SEQ_MASK
 from syncmem.results import Receipt, Source
 from syncmem.statements import DURATION_MAX, Bounds, Words
-from syncmem.writing import Trust, Writing
+from syncmem.writing import Trust
 
 CLOCK_ERROR_MAX: Final = timedelta(days=366 * 200)  # no clock is wrong by more
 REFERENCES_MAX: Final = 1_000  # in one event: of at most 46 bytes each, they leave room for a reason
@@ -42,7 +43,7 @@ _UNSAID: Final[dict[str, Any]] = dict.fromkeys(("trust", "source", "observed_at"
 _SAID: Final = _BOUNDS | _UNSAID.keys() | {"scope", "mentions"}
 
 
-class TakingBack(Writing):
+class TakingBack(Remembering):
     """retract, correct, undo, correct_clock."""
 
     def retract(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta, tzinfo
+from functools import partial
 from typing import Final
 
 from syncmem import receipts, statements
 from syncmem.codec import pack
 from syncmem.deriving import derive
 from syncmem.errors import InvalidInput
+from syncmem.freezing import maker
 from syncmem.model import predicate as predicates
 from syncmem.model.event import (
     Define,
@@ -24,11 +26,12 @@ from syncmem.model.record import Role
 from syncmem.model.value import encode, from_stored, key
 from syncmem.opened import Opened
 from syncmem.replica.catalog import VAULT
-from syncmem.replica.replica import Written
+from syncmem.replica.rectangles import Change
 from syncmem.results import Belief, Receipt, Source
 from syncmem.statements import Bounds, When, Words
 
 Trust = int | str | None
+_made_receipt: Final = maker(Receipt)
 _STATEMENT_KINDS: Final = (Kind.CLAIM, Kind.AFFIRM, Kind.END, Kind.DENY)
 
 
@@ -94,7 +97,7 @@ class Writing(Opened):
             scope=scope, trust=trust, source=source, observed_at=observed_at, batch=batch, reason=reason, **about
         )
         bounds = Bounds(since, changed_on, until, valid_to, then, expires_at, ttl, stale_after, stale_trust)
-        return self._derived((entity, predicate, value), said, bounds, affirm, _listed("derived_from", derived_from))
+        return self._derived((entity, predicate, value), said, bounds, affirm, listed("derived_from", derived_from))
 
     def _derived(
         self, what: tuple[str, str, object], said: Words, bounds: Bounds, affirm: bool | None, events: Iterable[str]
@@ -115,10 +118,18 @@ class Writing(Opened):
     ) -> Receipt:
         """Write a claim, or an affirmation where it only restates."""
         with self._lock, self._replica.transaction():
-            definition = self._replica.catalog.predicate(said.scope, statements.name("predicate", predicate))
-            claim = statements.claim(entity, predicate, value, said, bounds, definition, self._now())
-            restates = self._restates(said.scope, claim, bounds) if affirm is None else affirm
-            return self._write(said.scope, Kind.AFFIRM if restates else Kind.CLAIM, claim)
+            claim = self._stated(entity, predicate, value, said, bounds, self._now())
+            return self._write(said.scope, self._kind(said.scope, claim, bounds, affirm), claim)
+
+    def _stated(self, entity: str, predicate: str, value: object, said: Words, bounds: Bounds, now: int) -> Statement:
+        """What a claim states, all its defaults settled."""
+        name = statements.name("predicate", predicate)
+        definition = self._replica.catalog.predicate(said.scope, name)
+        return statements.claim(entity, name, value, said, bounds, definition, now)
+
+    def _kind(self, scope: str, claim: Statement, bounds: Bounds, affirm: bool | None) -> Kind:
+        restates = self._restates(scope, claim, bounds) if affirm is None else affirm
+        return Kind.AFFIRM if restates else Kind.CLAIM
 
     def _restates(self, scope: str, claim: Statement, bounds: Bounds) -> bool:
         """Whether a plain statement says what is believed at its observation."""
@@ -230,7 +241,7 @@ class Writing(Opened):
                 "then": then,
                 "sensitive": sensitive,
                 "description": None if description is None else statements.text("description", description, 8 * 1024),
-                "aliases": [statements.name("alias", alias) for alias in _listed("aliases", aliases)] or None,
+                "aliases": [statements.name("alias", alias) for alias in listed("aliases", aliases)] or None,
                 "corroborated_by": corroborated_by,
             }
         )
@@ -245,29 +256,39 @@ class Writing(Opened):
     def _write(self, scope: str, kind: Kind, payload: Payload) -> Receipt:
         """Append an event and read its receipt off what changed; inside the verb's transaction."""
         written = self._replica.append(scope, [(kind, payload)])
-        position = written.positions[-1]
-        won = any(rectangle.claim == position for change in written.changes for rectangle in change.added)
+        return self._receipt_of(scope, kind, payload, written.positions[-1], written.n, written.changes)
+
+    def _receipt_of(
+        self, scope: str, kind: Kind, payload: Payload, position: int, n: int, changes: Sequence[Change]
+    ) -> Receipt:
+        """The receipt of an event that was written in transaction ``n`` and made these changes."""
+        told = partial(self._receipt, scope, kind, payload, position, n, changes)
+        won = any(rectangle.claim == position for change in changes for rectangle in change.added)
         if kind not in _STATEMENT_KINDS or won:
-            return self._receipt(kind, payload, written, None, scope)
+            return told(None)
         status = self._telling.status(position, payload)
         if status == "live":
-            return self._receipt(kind, payload, written, self._against(position), scope)
-        receipt = self._receipt(kind, payload, written, None, scope)
+            return told(self._against(position))
+        receipt = told(None)
         return replace(receipt, why=f"{receipt.why} It does not count: {status}.")
 
-    def _receipt(self, kind: Kind, payload: Payload, written: Written, against: Belief | None, scope: str) -> Receipt:
+    def _receipt(
+        self, scope: str, kind: Kind, payload: Payload, position: int, n: int, changes: Sequence[Change],
+        against: Belief | None,
+    ) -> Receipt:  # fmt: skip
         about = payload.predicate if isinstance(payload, Statement) else None
         definition = UNDECLARED if about is None else self._replica.catalog.predicate(scope, about)
-        decision = receipts.decide(kind, written.changes, against, definition.equality)
-        return Receipt(
-            decision=decision,
-            event=self._telling.event_id(written.positions[-1]),
-            closed=tuple(self._telling.change(r) for change in written.changes for r in change.removed),
-            opened=tuple(self._telling.change(r) for change in written.changes for r in change.added),
-            lost_to=against,
-            why=receipts.sentence(decision, kind, against, written.changes),
-            known=written.n,
-            undeclared=about is not None and not definition.declared,
+        decision = receipts.decide(kind, changes, against, definition.equality)
+        change = self._telling.change
+        return _made_receipt(
+            decision,
+            self._telling.event_id(position),
+            tuple([change(rectangle) for each in changes for rectangle in each.removed]),
+            tuple([change(rectangle) for each in changes for rectangle in each.added]),
+            against,
+            receipts.sentence(decision, kind, against, changes),
+            n,
+            about is not None and not definition.declared,
         )
 
     def _against(self, position: int) -> Belief | None:
@@ -296,7 +317,7 @@ class Writing(Opened):
         return self._replica.logs.ref(self._telling.position(event))
 
 
-def _listed(what: str, given: Iterable[str]) -> Iterable[str]:
+def listed(what: str, given: Iterable[str]) -> Iterable[str]:
     """Names that were given, and not one text by mistake."""
     if isinstance(given, str):
         raise InvalidInput(f"{what} is a list of names; pass [{given!r}]")

@@ -201,11 +201,11 @@ def to_datetime(instant: int) -> datetime | None:
     >>> to_datetime(3600000000)
     datetime.datetime(1970, 1, 1, 1, 0, tzinfo=datetime.timezone.utc)
     """
+    if EARLIEST <= instant <= LATEST:
+        return _EPOCH + timedelta(0, 0, instant)
     if instant in (BEGINNING, FOREVER):
         return None
-    if not EARLIEST <= instant <= LATEST:
-        raise InvalidInput(f"{instant} is no instant of the years 1 to 9999; pass microseconds since 1970 in UTC")
-    return _EPOCH + timedelta(0, 0, instant)
+    raise InvalidInput(f"{instant} is no instant of the years 1 to 9999; pass microseconds since 1970 in UTC")
 
 
 def shown(instant: int) -> datetime | None:

@@ -47,8 +47,9 @@ class Catalog:
         self.forget_slots()
         self._sources: dict[tuple[str | None, str | None], int] = {(None, None): 0}
         self._source_of: dict[int, Source] = {0: Source()}
-        rows = self._db.execute("SELECT predicate, scope, settings FROM predicates")
-        self._defined = {(name, scope): predicate.read(json.loads(settings)) for name, scope, settings in rows}
+        rows = self._db.execute("SELECT predicate, scope, settings, claim FROM predicates").fetchall()
+        self._defined = {(name, scope): predicate.read(json.loads(settings)) for name, scope, settings, _ in rows}
+        self._defining: dict[tuple[str, str], int] = {(name, scope): claim for name, scope, _, claim in rows}
 
     # -- slots --------------------------------------------------------------------------------------
 
@@ -160,14 +161,20 @@ class Catalog:
         defined = self._defined
         return defined.get((name, scope)) or defined.get((name, VAULT)) or UNDECLARED
 
+    def defined_by(self, scope: str, name: str) -> int | None:
+        """The position of the definition that stands for a predicate in a scope."""
+        return self._defining.get((name, scope)) or self._defining.get((name, VAULT))
+
     def define(self, scope: str, name: str, settings: str | None, position: int) -> bool:
         """Let a definition (JSON text; None: none) stand; whether slots must be folded anew."""
         before = self.predicate(scope, name)
         self._db.execute("DELETE FROM predicates WHERE predicate = ? AND scope = ?", (name, scope))
         self._defined.pop((name, scope), None)
+        self._defining.pop((name, scope), None)
         if settings is not None:
             self._db.execute("INSERT INTO predicates VALUES (?, ?, ?, ?)", (name, scope, settings, position))
             self._defined[name, scope] = predicate.read(json.loads(settings))
+            self._defining[name, scope] = position
         after = self.predicate(scope, name)
         return (before.many, before.equality) != (after.many, after.equality)
 

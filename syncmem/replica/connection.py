@@ -71,6 +71,11 @@ def opened(
         raise
 
 
+def _unaskable(error: Exception) -> InvalidInput:
+    """What no file can hold, none needs to be asked for."""
+    return InvalidInput(f"{error}; pass text without half surrogate pairs, and numbers of 64 bits")
+
+
 _OUR_FAULT: Final = (driver.dbapi.IntegrityError, driver.dbapi.ProgrammingError)
 
 
@@ -97,6 +102,7 @@ class Database:
         self._files = ("", "")
         self._log = ""
         self._connection: driver.Connection = self._patiently(lambda: opened(path, key, admit=admit))
+        self._reader = self._connection.cursor()  # one for all that is read whole: to make one takes as long as a step
 
     def execute(self, sql: str, parameters: tuple[Any, ...] | dict[str, Any] = ()) -> Any:
         """Run one statement; the cursor. Raises the library's errors."""
@@ -104,8 +110,18 @@ class Database:
             return self._connection.execute(sql, parameters)
         except FAILURES as error:
             raise self._refusal(error) from error
-        except (UnicodeEncodeError, OverflowError) as error:  # what no file can hold, none needs to be asked for
-            raise InvalidInput(f"{error}; pass text without half surrogate pairs, and numbers of 64 bits") from error
+        except (UnicodeEncodeError, OverflowError) as error:
+            raise _unaskable(error) from error
+
+    def rows(self, sql: str, parameters: tuple[Any, ...] = ()) -> list[Any]:
+        """All rows of one statement: the short way of what is read often."""
+        try:
+            found: list[Any] = self._reader.execute(sql, parameters).fetchall()
+            return found
+        except FAILURES as error:
+            raise self._refusal(error) from error
+        except (UnicodeEncodeError, OverflowError) as error:
+            raise _unaskable(error) from error
 
     def executemany(self, sql: str, rows: Iterable[tuple[Any, ...]]) -> None:
         try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Collection
 from functools import cache, partial
-from typing import Final
+from typing import Any, Final
 
 from syncmem.codec import repack
 from syncmem.errors import Damaged
@@ -45,8 +45,7 @@ _AS_OF: Final = "FROM beliefs WHERE slot = ?1 AND lane = ?2 AND known_to > ?3 AN
 _NOW_AND_BEFORE: Final = f"SELECT {_COLUMNS} {_CURRENT} AND valid_from <= ?3 ORDER BY valid_from DESC LIMIT 2"
 _NOW_NEXT: Final = f"SELECT {_COLUMNS} {_CURRENT} AND valid_from = ?3"
 _NOW_ALL: Final = f"SELECT {_COLUMNS} {_CURRENT} ORDER BY valid_from"
-_THEN: Final = f"SELECT {_COLUMNS} {_AS_OF} AND valid_from <= ?4 AND valid_to > ?4 LIMIT 1"
-_THEN_BEFORE: Final = f"SELECT {_COLUMNS} {_AS_OF} AND valid_to = ?4"
+_THEN_AND_BEFORE: Final = f"SELECT {_COLUMNS} {_AS_OF} AND valid_from <= ?4 ORDER BY valid_from DESC LIMIT 2"
 _THEN_NEXT: Final = f"SELECT {_COLUMNS} {_AS_OF} AND valid_from = ?4"
 _THEN_ALL: Final = f"SELECT {_COLUMNS} {_AS_OF} ORDER BY valid_from"
 _LANES: Final = (
@@ -74,15 +73,17 @@ class Reading:
         """
         definition = self._replica.catalog.predicate(slot.scope, slot.predicate)
         equality = definition.equality
-        if n is None and not definition.many:
-            now = self._now_at(equality, slot.id, SINGLE, instant)
-            return [] if now is None else [(SINGLE, now)]
-        look = partial(self._now_at, equality) if n is None else partial(self._then_at, equality, n)
-        if not definition.many and (single := look(slot.id, SINGLE, instant)) is not None:
+        if not definition.many and (single := self._at(equality, slot.id, SINGLE, instant, n)) is not None:
             return [(SINGLE, single)]
-        found = [(lane, look(slot.id, lane, instant)) for lane in self._lanes(slot, n)]
+        lanes = self._lanes(slot, n) if definition.many or n is not None else ()
+        found = [(lane, self._at(equality, slot.id, lane, instant, n)) for lane in lanes]
         placed = [(lane, rectangle) for lane, rectangle in found if rectangle is not None]
         return placed if len(placed) < 2 else [p for p in without_none(placed) if holds(p, instant)]
+
+    @property
+    def checks(self) -> bool:
+        """Whether beliefs are still to be shown to :meth:`check`."""
+        return self._to_check > 0
 
     def check(self, slot: Slot, placed: Collection[Placed]) -> None:
         """See that beliefs say what the claims say that they rest on: the first that are read, which costs as much
@@ -102,18 +103,14 @@ class Reading:
         """What is believed at a valid instant in the lane that a value belongs to."""
         definition = self._replica.catalog.predicate(slot.scope, slot.predicate)
         lane = lane_of(value_key) if definition.many else SINGLE
-        return self._now_at(definition.equality, slot.id, lane, instant)
+        return self._at(definition.equality, slot.id, lane, instant)
 
     def in_lane(self, slot: Slot, lane: bytes, instant: int, n: int | None = None) -> list[Placed]:
         """As :meth:`at`, of one lane."""
         if lane in (NONE_LANE, SINGLE):
             return [placed for placed in self.at(slot, instant, n) if placed[0] == lane]
         equality = self._replica.catalog.predicate(slot.scope, slot.predicate).equality
-        found = (
-            self._now_at(equality, slot.id, lane, instant)
-            if n is None
-            else (self._then_at(equality, n, slot.id, lane, instant))
-        )
+        found = self._at(equality, slot.id, lane, instant, n)
         return [] if found is None else [(lane, found)]
 
     def within(self, slot: Slot, stretch: Stretch, n: int | None = None) -> list[Placed]:
@@ -156,38 +153,25 @@ class Reading:
             return [SINGLE]
         return [row[0] for row in self._db.execute(_LANES, (slot.id,)).fetchall()]
 
-    def _now_at(self, equality: Equality, slot: int, lane: bytes, instant: int) -> Rectangle | None:
-        rows = self._db.execute(_NOW_AND_BEFORE, (slot, lane, instant)).fetchall()
-        if not rows or rows[0][1] <= instant:
-            return None
+    def _at(self, equality: Equality, slot: int, lane: bytes, instant: int, n: int | None = None) -> Rectangle | None:
+        """What is (or, at transaction ``n``, was) believed in one lane at a valid instant."""
+        sql, then = (_NOW_AND_BEFORE, ()) if n is None else (_THEN_AND_BEFORE, (n,))
+        rows = self._db.rows(sql, (slot, lane, *then, instant))
+        return self.whole(equality, slot, lane, rows, n) if rows and rows[0][1] > instant else None
+
+    def whole(self, equality: Equality, slot: int, lane: bytes, rows: list[Any], n: int | None = None) -> Rectangle:
+        """The first of (up to) two rectangles, the other of which begins before it, as far as its value holds."""
         found = Rectangle._make(rows[0])
+        before, after = (_NOW_AND_BEFORE, _NOW_NEXT) if n is None else (_THEN_AND_BEFORE, _THEN_NEXT)
+        then = () if n is None else (n,)
         while len(rows) > 1 and rows[1][1] == found.valid_from and same_stored(rows[1][2], found.value, equality):
             found = found._replace(valid_from=rows[1][0])  # it began to hold earlier, without a gap
-            rows = self._db.execute(_NOW_AND_BEFORE, (slot, lane, found.valid_from)).fetchall()
-        return found if found.valid_to == FOREVER else self._to_its_end(equality, slot, lane, found)
-
-    def _to_its_end(self, equality: Equality, slot: int, lane: bytes, found: Rectangle) -> Rectangle:
-        """A current rectangle, ended where its value ceases to hold."""
+            rows = self._db.rows(before, (slot, lane, *then, found.valid_from))
         while found.valid_to != FOREVER:
-            after = self._db.execute(_NOW_NEXT, (slot, lane, found.valid_to)).fetchone()
-            if after is None or not same_stored(after[2], found.value, equality):
+            rows = self._db.rows(after, (slot, lane, *then, found.valid_to))
+            if not rows or not same_stored(rows[0][2], found.value, equality):
                 break
-            found = found._replace(valid_to=after[1])
-        return found
-
-    def _then_at(self, equality: Equality, n: int, slot: int, lane: bytes, instant: int) -> Rectangle | None:
-        row = self._db.execute(_THEN, (slot, lane, n, instant)).fetchone()
-        if row is None:
-            return None
-        found = Rectangle._make(row)
-        while before := self._db.execute(_THEN_BEFORE, (slot, lane, n, found.valid_from)).fetchone():
-            if not same_stored(before[2], found.value, equality):
-                break
-            found = found._replace(valid_from=before[0])
-        while after := self._db.execute(_THEN_NEXT, (slot, lane, n, found.valid_to)).fetchone():
-            if not same_stored(after[2], found.value, equality):
-                break
-            found = found._replace(valid_to=after[1])
+            found = found._replace(valid_to=rows[0][1])
         return found
 
     def transaction_at(self, time: int) -> int:
@@ -237,12 +221,17 @@ class Reading:
         liveness = Liveness(fold.references, visible)
         denials = cache(partial(self._live_denials, visible, liveness))
         equality, settled, ours = denials(slot)
+        alone = not fold.references.any  # then what an event counts for follows from it alone, whoever else is visible
         fold.references.decide_denials_by(partial(self._denied_among, denials))
+
+        def status(record: Record) -> int:
+            return record.flags & BY_REFERENCE if alone else liveness.status(record.position)
+
         try:
             with liveness.grounds.remembering():
                 held = fold.timelines.held(*self._asked(slot, visible), equality, partial(_seen, visible, wanted))
                 in_logs = sorted(held)  # by position: what lies together is read once
-                judged = [_judged(settled(record), liveness.status(record.position), ours) for record in in_logs]
+                judged = [_judged(settled(record), status(record), ours) for record in in_logs]
                 return sorted(judged, key=lambda record: (record.start, record.position))
         finally:
             fold.references.decide_denials_by(fold.is_denied)

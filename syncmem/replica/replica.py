@@ -293,7 +293,7 @@ class Replica:
         """The present: the clock, but never before the last event that this device wrote (unless far ahead)."""
         now = self.environment.clock.now()
         for log in self.logs.by_no.values():
-            if (log.own or log.device == self.device) and now < log.clock <= now + TIE_WINDOW:
+            if now < log.clock <= now + TIE_WINDOW and (log.own or log.device == self.device):
                 now = log.clock
         return now
 

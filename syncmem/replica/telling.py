@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from syncmem.errors import NotFound
+from syncmem.freezing import maker
 from syncmem.model.event import (
     LOG_PREFIX_BYTES,
     STATEMENTS,
@@ -22,7 +23,7 @@ from syncmem.model.event import (
     readable,
 )
 from syncmem.model.evidence import roots_of
-from syncmem.model.instant import dated, shown, to_datetime
+from syncmem.model.instant import FOREVER, dated, shown, to_datetime
 from syncmem.model.link import Link
 from syncmem.model.liveness import Relation
 from syncmem.model.record import (
@@ -66,6 +67,8 @@ _IN_ORDER_OF_ARRIVAL: Final = (
     "SELECT value FROM json_each(?) ORDER BY "
     "(SELECT tx FROM runs WHERE position <= value ORDER BY position DESC LIMIT 1), value"
 )
+_belief: Final = maker(Belief)
+_change: Final = maker(Change)
 EFFECTS_TOLD_MAX: Final = 12  # an import may bring thousands in one transaction
 QUOTED_CHARACTERS_MAX: Final = 1_000  # of a passage that is shown with a claim
 _STATUS: Final = (
@@ -88,10 +91,25 @@ class Telling:
     # -- beliefs ------------------------------------------------------------------------------------
 
     def belief(self, slot: Slot, rectangle: Rectangle, grade: Grade = Grade.EXACT) -> Belief:
+        return self.named(slot.scope, slot.entity, slot.predicate, rectangle, grade)
+
+    def named(
+        self, scope: str, entity: str, predicate: str, rectangle: Rectangle, grade: Grade = Grade.EXACT
+    ) -> Belief:
+        """As :meth:`belief`, of a slot by its names."""
         start, end, value, trust, contested, source, claim = rectangle
-        return Belief(
-            *(slot.scope, slot.entity, slot.predicate, from_stored(value), dated(start), to_datetime(end)),
-            *(trust, self._replica.catalog.source(source), contested != 0, self.event_id(claim), grade),
+        return _belief(
+            scope,
+            entity,
+            predicate,
+            from_stored(value),
+            dated(start),
+            None if end == FOREVER else to_datetime(end),
+            trust,
+            self._replica.catalog.source(source),
+            contested != 0,
+            self.event_id(claim),
+            grade,
         )
 
     def value(self, record: Record) -> object:
@@ -99,7 +117,7 @@ class Telling:
         return decode(record.value)
 
     def change(self, rectangle: Rectangle) -> Change:
-        return Change(
+        return _change(
             from_stored(rectangle.value),
             dated(rectangle.valid_from),
             to_datetime(rectangle.valid_to),
