@@ -28,6 +28,7 @@ from syncmem.replica.cipher import FileKey
 
 WAIT_SECONDS: Final = 30.0  # how long a write waits for other processes
 _PAUSE_SECONDS: Final = (0.001, 0.002, 0.005, 0.010, 0.020, 0.050)
+_LONG_SECONDS: Final = 1.0  # who has waited so long looks most often, so that it gets its turn beside busy writers
 
 _ADVICE: Final[dict[str, tuple[type[FileError], str]]] = {
     "SQLITE_BUSY": (Busy, "another process is writing; try again"),
@@ -276,17 +277,17 @@ class Database:
         return translated(error)
 
     def _patiently(self, action: Callable[[], Any]) -> Any:
-        """Repeat ``action`` while another process holds the lock, with growing, uneven pauses."""
+        """Repeat ``action`` while another process holds the lock; the pauses are uneven, and grow at first."""
         clock = self._environment.clock
-        deadline = clock.elapsed() + self._wait_seconds
-        tries = 0
+        begin, tries = clock.elapsed(), 0
         while True:
             try:
                 return action()
             except FAILURES as error:
                 refusal = translated(error)
-                if not isinstance(refusal, Busy) or clock.elapsed() >= deadline:
+                waited = clock.elapsed() - begin
+                if not isinstance(refusal, Busy) or waited >= self._wait_seconds:
                     raise refusal from error
-            pause = _PAUSE_SECONDS[min(tries, len(_PAUSE_SECONDS) - 1)]
+            pause = _PAUSE_SECONDS[0 if waited > _LONG_SECONDS else min(tries, len(_PAUSE_SECONDS) - 1)]
             clock.sleep(pause * (0.5 + self._environment.randomness(1)[0] / 255))
             tries += 1
