@@ -30,6 +30,9 @@ NAME_BYTES_MAX: Final = 1024  # entity, predicate, scope, batch and source names
 REASON_BYTES_MAX: Final = 8 * 1024
 TRUST_TIERS: Final = {"user": 90, "integration": 70, "document": 50, "inference": 30}
 DURATION_MAX: Final = 1000 * 366 * 86_400_000_000  # microseconds; far beyond any use, far within the calendars
+NOBODY: Final = Source()  # where nothing is said of it
+_AS_THEY_ARE: Final = frozenset({str, int, bool})  # types of values that are stored as what they are
+_STATE, _CHANGE = int(Form.STATE), int(Form.CHANGE)  # as events hold them
 UNDATED: Final = "undated"  # observed_at of a document whose date nobody knows
 
 
@@ -87,7 +90,7 @@ def words(
         batch=None if batch is None else name("batch", batch),
         reason=None if reason is None else text("reason", reason, REASON_BYTES_MAX),
         zone=zone,
-        mentions=_mentions(mentions),
+        mentions=() if mentions == () else _mentions(mentions),
     )
 
 
@@ -97,7 +100,9 @@ def source_of(source: Source | str | None) -> Source:
     >>> source_of("document:letter")
     Source(kind='document', id='letter', episode=None, span=None)
     """
-    given = Source(kind=source) if isinstance(source, str) else source or Source()
+    if source is None:
+        return NOBODY
+    given = Source(kind=source) if isinstance(source, str) else source
     if not isinstance(given, Source):
         raise InvalidInput(
             f"source is a Source or its kind as text, not {type(source).__name__}; pass Source(kind=...)"
@@ -131,6 +136,8 @@ def _observed(observed_at: When | None, source: Source, zone: str | tzinfo | Non
 
 def name(what: str, value: str) -> str:
     """A key as it is stored: NFC, not empty, bounded."""
+    if type(value) is str and value.isascii() and len(value) <= NAME_BYTES_MAX and value.strip():
+        return value
     checked = text(what, value, NAME_BYTES_MAX)
     if not checked.strip():
         raise InvalidInput(f"{what} is empty; give it a name")
@@ -185,7 +192,8 @@ def span_of(span: tuple[int, int] | None) -> tuple[int, int] | None:
 def value_of(value: object) -> Any:
     """A claim's value as plain data for the event; refuses what a claim cannot hold."""
     try:
-        return unpack(encode(value))
+        data = encode(value)
+        return value if type(value) in _AS_THEY_ARE else unpack(data)
     except NotCanonical as error:
         raise InvalidInput(f"the value cannot be stored: {error}") from error
 
@@ -247,12 +255,12 @@ def claim(
         entity=name("entity", entity),
         predicate=name("predicate", predicate),
         value=value_of(value),
-        form=Form.CHANGE if bounds.changed_on is not None else Form.STATE,
+        form=_STATE if bounds.changed_on is None else _CHANGE,
         observed_at=said.observed_at,
         start=start,
         start_latest=latest,
         stop=stop,
-        then=then,
+        then=int(then),
         trust=said.trust,
         source_kind=said.source.kind,
         source_id=said.source.id,

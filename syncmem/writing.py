@@ -136,11 +136,8 @@ class Writing(Opened):
         slot = self._replica.catalog.find(scope, claim.entity, claim.predicate) if bounds.plain else None
         if slot is None:
             return False
-        equality = self._replica.catalog.predicate(scope, claim.predicate).equality
         seen = self._now() if claim.observed_at is None else min(claim.observed_at, self._now())
-        wanted = key(pack(claim.value), equality)
-        found = self._reading.of_value(slot, wanted, seen)
-        return found is not None and key(encode(from_stored(found.value)), equality) == wanted
+        return self._reading.says(slot, pack(claim.value), seen)
 
     def end(
         self,

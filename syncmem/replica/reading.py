@@ -99,6 +99,14 @@ class Reading:
             if not isinstance(said, Statement) or (said.predicate, to_stored(repack(said.value))) != shown:
                 raise Damaged("a belief is not what its claim says: its row is damaged; run 'syncmem repair'")
 
+    def says(self, slot: Slot, value: bytes, instant: int) -> bool:
+        """Whether a slot is believed to hold a value, given as canonical bytes, at a valid instant."""
+        definition = self._replica.catalog.predicate(slot.scope, slot.predicate)
+        lane = lane_of(key(value, definition.equality)) if definition.many else SINGLE
+        rows = self._db.rows(_NOW_AND_BEFORE, (slot.id, lane, instant))
+        said = rows[0][2] if rows and rows[0][1] > instant else None
+        return said is not None and same_stored(said, to_stored(value), definition.equality)
+
     def of_value(self, slot: Slot, value_key: bytes, instant: int) -> Rectangle | None:
         """What is believed at a valid instant in the lane that a value belongs to."""
         definition = self._replica.catalog.predicate(slot.scope, slot.predicate)
