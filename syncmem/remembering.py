@@ -159,7 +159,7 @@ class _Telling:
     # -- what a claim says ----------------------------------------------------------------------------
 
     def _check(self, claim: Mapping[str, Any]) -> None:
-        if not isinstance(claim, Mapping):
+        if type(claim) is not dict and not isinstance(claim, Mapping):
             raise InvalidInput(f"a claim is a dict of what remember() takes, not {type(claim).__name__}; pass dicts")
         if not claim.keys() >= _NAMES:
             raise InvalidInput("a claim has an entity, a predicate and a value; name all three")

@@ -55,9 +55,10 @@ class Words:
     @property
     def extra(self) -> dict[str, Any]:
         """The optional fields of the event."""
-        span = self.source.span
+        source = self.source
+        span = source.span
         found = {
-            "episode": self.source.episode,
+            "episode": source.episode,
             "span": None if span is None else [span[0], span[1]],
             "reason": self.reason,
             MENTIONS: [*self.mentions] or None,
@@ -225,8 +226,7 @@ class Bounds:
     @property
     def plain(self) -> bool:
         """Whether neither start nor end is given."""
-        given = (self.since, self.changed_on, self.until, self.valid_to, self.expires_at)
-        return all(part is None for part in given)
+        return self.since is self.changed_on is self.until is self.valid_to is self.expires_at is None
 
 
 def claim(
@@ -240,8 +240,7 @@ def claim(
     corrects: list[Ref] | None = None,
 ) -> Statement:
     """The statement of a claim. ``now``: the writer's clock, for what depends on it."""
-    start, latest = _start(bounds, said.zone)
-    stop = _stop(bounds, said.zone)
+    start, latest, stop = (None, None, None) if bounds.plain else (*_start(bounds, said.zone), _stop(bounds, said.zone))
     seen = now if said.observed_at is None else min(said.observed_at, now)
     then = _then(bounds, definition, stop, seen)
     if then == Then.VACATE and start is None:
