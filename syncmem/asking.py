@@ -345,7 +345,9 @@ class Asking(Opened):
     def _at(self, view: _View, slot: Slot, instant: int) -> list[Placed]:
         if view.folded is None:
             return self._reading.at(slot, instant, view.n)
-        return [p for p in self._reading.folded(slot, view.folded) if p[1].valid_from <= instant < p[1].valid_to]
+        return [
+            p for p in self._reading.folded(slot, view.folded, instant) if p[1].valid_from <= instant < p[1].valid_to
+        ]
 
     def _all(self, view: _View, slot: Slot, within: Stretch) -> list[Placed]:
         if view.folded is None:
