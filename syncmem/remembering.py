@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Any, Final, NamedTuple
 
-from syncmem.arguments import check_keywords
+from syncmem.arguments import keywords_of
 from syncmem.codec import pack
 from syncmem.errors import InvalidInput
 from syncmem.model.event import Kind, Statement
@@ -117,6 +117,7 @@ class _Telling:
         self._replica = memory._replica
         self._alike = alike
         self._said = memory._words(**alike)
+        self._check_fields = keywords_of(memory.remember, _TAKEN)
         self._together = _Together(self._said.scope)
         self.receipts: list[Receipt] = []
 
@@ -137,7 +138,7 @@ class _Telling:
         if self._is_to_wait(said.scope, stated, place, lane):
             self.fold()
             self._together = _Together(said.scope)
-        kind = self._memory._kind(said.scope, stated, bounds, claim.get("affirm"))
+        kind = self._memory._kind(said.scope, stated, bounds, claim.get("affirm"), now)
         self._together.add(_Told(kind, stated, place, lane), self._replica.author.tick(self._together.clock))
 
     def fold(self) -> None:
@@ -163,7 +164,7 @@ class _Telling:
             raise InvalidInput(f"a claim is a dict of what remember() takes, not {type(claim).__name__}; pass dicts")
         if not claim.keys() >= _NAMES:
             raise InvalidInput("a claim has an entity, a predicate and a value; name all three")
-        check_keywords(claim, self._memory.remember, _TAKEN)
+        self._check_fields(claim)
 
     def _words(self, claim: Mapping[str, Any]) -> Words:
         if claim.keys().isdisjoint(_SAID):

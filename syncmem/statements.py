@@ -30,6 +30,7 @@ NAME_BYTES_MAX: Final = 1024  # entity, predicate, scope, batch and source names
 REASON_BYTES_MAX: Final = 8 * 1024
 TRUST_TIERS: Final = {"user": 90, "integration": 70, "document": 50, "inference": 30}
 DURATION_MAX: Final = 1000 * 366 * 86_400_000_000  # microseconds; far beyond any use, far within the calendars
+_NO_EXTRA: Final = (None, None, None, (), ())
 NOBODY: Final = Source()  # where nothing is said of it
 _AS_THEY_ARE: Final = frozenset({str, int, bool})  # types of values that are stored as what they are
 _STATE, _CHANGE = int(Form.STATE), int(Form.CHANGE)  # as events hold them
@@ -57,6 +58,8 @@ class Words:
         """The optional fields of the event."""
         source = self.source
         span = source.span
+        if (source.episode, span, self.reason, self.mentions, self.derived_from) == _NO_EXTRA and self.imported is None:
+            return {} if self.corroborated_by is None else {CORROBORATED_BY: self.corroborated_by}
         found = {
             "episode": source.episode,
             "span": None if span is None else [span[0], span[1]],
@@ -277,7 +280,7 @@ def ending(
         raise InvalidInput("an end by a change needs its date; pass at=, or leave changed=False for 'no longer'")
     moment = None if at is None else parse(at, zone=said.zone)
     return _bare(entity, predicate, value, said)._replace(
-        form=Form.CHANGE if change else Form.STATE,
+        form=_CHANGE if change else _STATE,
         start=None if moment is None else moment.earliest,
         refs=named,
         extra=(said.extra | _with_zone(_precision("start", moment), said.zone)) or None,
@@ -294,12 +297,12 @@ def _bare(entity: str, predicate: str, value: object, said: Words) -> Statement:
         entity=name("entity", entity),
         predicate=name("predicate", predicate),
         value=value_of(value),
-        form=Form.STATE,
+        form=_STATE,
         observed_at=said.observed_at,
         start=None,
         start_latest=None,
         stop=None,
-        then=Then.OPEN,
+        then=int(Then.OPEN),
         trust=said.trust,
         source_kind=said.source.kind,
         source_id=said.source.id,
