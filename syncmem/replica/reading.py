@@ -307,7 +307,12 @@ class Reading:
         return found[name]
 
     def _definition(self, slot: Slot, visible: Visible) -> Predicate:
-        liveness = Liveness(self._replica.fold.references, visible)
+        references = self._replica.fold.references
+        if visible.clock is not None and not references.any:
+            said = self._db.rows("SELECT position FROM definitions WHERE predicate = ?", (slot.predicate,))
+            if all(visible(position) for (position,) in said):  # then what stands now is what stood
+                return self._replica.catalog.predicate(slot.scope, slot.predicate)
+        liveness = Liveness(references, visible)
         for scope in (slot.scope, VAULT):
             found = self._replica.fold.definition(scope, slot.predicate, liveness, visible)
             if found is not None:
