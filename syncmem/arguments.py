@@ -54,13 +54,17 @@ def checked(kind: C) -> C:
     return kind
 
 
-def check_keywords(given: Mapping[str, object], like: Callable[..., Any], taken: Collection[str]) -> None:
-    """Check keywords that are handed on: those that are taken mean what they do for another method."""
+def keywords_of(like: Callable[..., Any], taken: Collection[str]) -> Callable[[Mapping[str, object]], None]:
+    """What checks keywords that are handed on: those that are taken mean what they do for another method."""
     expected = _expected(inspect.unwrap(like))
-    for name, value in given.items():
-        if name not in taken:
-            raise InvalidInput(f"{name}= is not taken here; pass one of {', '.join(sorted(taken))}")
-        expected[name].look_at(name, value)
+
+    def check(given: Mapping[str, object]) -> None:
+        for name, value in given.items():
+            if name not in taken:
+                raise InvalidInput(f"{name}= is not taken here; pass one of {', '.join(sorted(taken))}")
+            expected[name].look_at(name, value)
+
+    return check
 
 
 def _guarded(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -63,11 +63,11 @@ class Asking(Opened):
         Raises:
             SeveralValues: the predicate is many-valued and several hold; ask ``beliefs(entity, predicate)``.
         """
+        found: list[Belief] = []
         if (known_at is None or isinstance(known_at, int)) and asserted_by is None and device is None:
-            belief = self._glance(scope, entity, predicate, valid_at, known_at, zone)
-            if belief is not None:
-                return belief
-        found = self._beliefs(scope, entity, predicate, valid_at, known_at, asserted_by, device, zone)
+            found = self._glance(scope, entity, predicate, valid_at, known_at, zone)
+        if not found:
+            found = self._beliefs(scope, entity, predicate, valid_at, known_at, asserted_by, device, zone)
         if len(found) > 1:
             raise SeveralValues(
                 f"{entity!r} has {len(found)} values of {predicate!r}; ask beliefs({entity!r}, {predicate!r}), "
@@ -89,9 +89,9 @@ class Asking(Opened):
     ) -> list[Belief]:
         """All that is believed of an entity (or one predicate of it) at a moment; see :meth:`believe`."""
         if predicate is not None and known_at is None and asserted_by is None and device is None:
-            belief = self._glance(scope, entity, predicate, valid_at, None, zone)
-            if belief is not None:
-                return [belief]
+            found = self._glance(scope, entity, predicate, valid_at, None, zone)
+            if found:
+                return found
         return self._beliefs(scope, entity, predicate, valid_at, known_at, asserted_by, device, zone)
 
     def _beliefs(
@@ -121,19 +121,17 @@ class Asking(Opened):
 
     def _glance(
         self, scope: str, entity: str, predicate: str, valid_at: When | None, n: int | None, zone: str | tzinfo | None
-    ) -> Belief | None:
-        """The belief of a single-valued slot, where one statement finds it; None: it is to be looked for properly."""
+    ) -> list[Belief]:
+        """The beliefs of a slot, where one statement finds them; none: they are to be looked for properly."""
         with self._lock:
             self._replica.db.check_usable()
             instant = self._now() if valid_at is None else self._moment(valid_at, zone)
             known = None if n is None else min(max(n, 0), FOREVER - 1)
             found = self._at_a_glance.at(scope, entity, predicate, instant, known)
-            if found is None:
-                return None
             try:
-                return self._telling.named(scope, entity, predicate, found)
+                return [self._telling.named(scope, entity, predicate, rectangle) for rectangle in found]
             except KeyError:  # a log that another process made known
-                return None
+                return []
 
     def timeline(
         self,
@@ -345,7 +343,9 @@ class Asking(Opened):
     def _at(self, view: _View, slot: Slot, instant: int) -> list[Placed]:
         if view.folded is None:
             return self._reading.at(slot, instant, view.n)
-        return [p for p in self._reading.folded(slot, view.folded) if p[1].valid_from <= instant < p[1].valid_to]
+        return [
+            p for p in self._reading.folded(slot, view.folded, instant) if p[1].valid_from <= instant < p[1].valid_to
+        ]
 
     def _all(self, view: _View, slot: Slot, within: Stretch) -> list[Placed]:
         if view.folded is None:

@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from types import TracebackType
 from typing import Any, Self, TypedDict
 
@@ -14,7 +14,7 @@ from syncmem import statements
 from syncmem.cloud import service_of
 from syncmem.environment import Environment
 from syncmem.errors import FileError, InvalidInput
-from syncmem.model.instant import find_zone, parse
+from syncmem.model.instant import find_zone, from_datetime, parse
 from syncmem.replica.cipher import file_key
 from syncmem.replica.connection import FAILURES, WAIT_SECONDS, translated
 from syncmem.replica.driver import MEMORY
@@ -117,6 +117,8 @@ class Opened:
 
     def _moment(self, when: When, zone: str | tzinfo | None = None) -> int:
         """The first instant of what was stated."""
+        if type(when) is datetime and when.utcoffset() is not None:
+            return from_datetime(when)  # as below, and most of what is asked
         return parse(when, zone=self._zone if zone is None else zone).earliest
 
     def _through(self, when: When, zone: str | tzinfo | None = None) -> int:

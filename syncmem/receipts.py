@@ -43,19 +43,17 @@ def decide(kind: Kind, changes: Sequence[Change], against: Belief | None, equali
 
 def _outside(rectangles: Sequence[Rectangle], others: Sequence[Rectangle], equality: Equality) -> bool:
     """Whether some part of the rectangles is not covered by others of the same value."""
-    return any(
-        _uncovered(rectangle, [other for other in others if same_stored(other.value, rectangle.value, equality)])
-        for rectangle in rectangles
-    )
-
-
-def _uncovered(rectangle: Rectangle, others: Sequence[Rectangle]) -> bool:
-    reached = rectangle.valid_from
-    for other in sorted(others):
-        if other.valid_from > reached:
-            break
-        reached = max(reached, other.valid_to)
-    return reached < rectangle.valid_to
+    in_order = sorted(others)
+    for rectangle in rectangles:
+        reached = rectangle.valid_from
+        for other in in_order:
+            if other.valid_from > reached:
+                break
+            if other.valid_to > reached and same_stored(other.value, rectangle.value, equality):
+                reached = other.valid_to
+        if reached < rectangle.valid_to:
+            return True
+    return False
 
 
 def _newly_contested(removed: Sequence[Rectangle], added: Sequence[Rectangle]) -> bool:

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Any, Final, NamedTuple
 
-from syncmem.arguments import check_keywords
+from syncmem.arguments import keywords_of
 from syncmem.codec import pack
-from syncmem.errors import InvalidInput
-from syncmem.model.event import Kind, Statement
+from syncmem.errors import InvalidInput, NotFound
+from syncmem.model.event import Kind, Statement, worded
 from syncmem.model.value import key
 from syncmem.replica.catalog import VAULT
 from syncmem.replica.rectangles import Change
@@ -37,9 +37,21 @@ _UNBOUNDED: Final = Bounds()
 _Place = tuple[str, str]  # an entity as it stands, a predicate
 
 
+class _Said(NamedTuple):
+    """A claim as it is to be said; of one that is derived from others it is not known yet what it states."""
+
+    claim: Mapping[str, Any]
+    said: Words
+    bounds: Bounds
+    now: int
+    stated: Statement | None
+    derived_from: Iterable[str] = ()
+
+
 class _Told(NamedTuple):
     """A claim that waits to be folded."""
 
+    number: int
     kind: Kind
     said: Statement
     place: _Place
@@ -86,7 +98,7 @@ class Remembering(Writing):
             scope, trust, source, observed_at, batch, reason, zone: of the claims that do not say otherwise.
 
         Raises:
-            InvalidInput: as of :meth:`remember`, with the place of the claim; nothing was stored.
+            InvalidInput, NotFound: as of :meth:`remember`, with the place of the claim; nothing was stored.
 
         >>> from syncmem import Memory
         >>> with Memory(":memory:") as memory:
@@ -102,9 +114,10 @@ class Remembering(Writing):
             telling = _Telling(self, alike)
             for number, claim in enumerate(claims):
                 try:
-                    telling.tell(claim)
+                    said = telling.read(claim)
                 except InvalidInput as error:
-                    raise InvalidInput(f"claims[{number}]: {error}") from error
+                    raise _named(number, error) from error
+                telling.tell(number, said)
             telling.fold()
             return telling.receipts
 
@@ -117,53 +130,70 @@ class _Telling:
         self._replica = memory._replica
         self._alike = alike
         self._said = memory._words(**alike)
+        self._check_fields = keywords_of(memory.remember, _TAKEN)
         self._together = _Together(self._said.scope)
         self.receipts: list[Receipt] = []
 
-    def tell(self, claim: Mapping[str, Any]) -> None:
-        """Say one more; it is folded once something has to be known of it."""
+    def read(self, claim: Mapping[str, Any]) -> _Said:
+        """A claim as it is to be said, if it can be."""
         self._check(claim)
         said, bounds = self._words(claim), self._bounds(claim)
-        entity, predicate, value = claim["entity"], claim["predicate"], claim["value"]
-        derived_from = listed("derived_from", claim.get("derived_from", ()))
-        if derived_from:
-            self.fold()
-            what = entity, predicate, value
-            self.receipts.append(self._memory._derived(what, said, bounds, claim.get("affirm"), derived_from))
-            return
+        if derived_from := listed("derived_from", claim.get("derived_from", ())):
+            return _Said(claim, said, bounds, 0, None, derived_from)
         now = max(self._memory._now(), self._together.clock)
-        stated = self._memory._stated(entity, predicate, value, said, bounds, now)
+        stated = self._memory._stated(claim["entity"], claim["predicate"], claim["value"], said, bounds, now)
+        return _Said(claim, said, bounds, now, stated)
+
+    def tell(self, number: int, given: _Said) -> None:
+        """Say one more; it is folded once something has to be known of it."""
+        claim, said, bounds, now, stated, _ = given
+        if stated is None:
+            self.fold()
+            self._derive(number, given)
+            return
         place, lane = self._timeline(said.scope, stated)
         if self._is_to_wait(said.scope, stated, place, lane):
             self.fold()
             self._together = _Together(said.scope)
-        kind = self._memory._kind(said.scope, stated, bounds, claim.get("affirm"))
-        self._together.add(_Told(kind, stated, place, lane), self._replica.author.tick(self._together.clock))
+        kind = self._memory._kind(said.scope, stated, bounds, claim.get("affirm"), now)
+        told = _Told(number, kind, stated, place, lane)
+        self._together.add(told, self._replica.author.tick(self._together.clock))
 
     def fold(self) -> None:
         """Fold what was said so far, and read the receipts off what changed."""
         together, self._together = self._together, _Together(self._together.scope)
         if not together.claims:
             return
-        written = self._replica.append(together.scope, [(claim.kind, claim.said) for claim in together.claims])
+        try:
+            written = self._replica.append(together.scope, [(claim.kind, claim.said) for claim in together.claims])
+        except InvalidInput as error:
+            raise _named(_unwritable(together.claims), error) from error
         changes: dict[int, list[Change]] = {}
         for change in written.changes:
             changes.setdefault(change.slot, []).append(change)
-        for position, (kind, said, place, lane) in zip(written.positions, together.claims, strict=True):
+        for position, (_, kind, said, place, lane) in zip(written.positions, together.claims, strict=True):
             found = self._replica.fold.record_at(position)
             own = changes.get(found[0].id, []) if found is not None and changes else []
             if len(together.lanes[place]) > 1:
                 own = [change for change in own if change.lane == lane]
             self.receipts.append(self._memory._receipt_of(together.scope, kind, said, position, written.n, own))
 
+    def _derive(self, number: int, given: _Said) -> None:
+        claim, what = given.claim, (given.claim["entity"], given.claim["predicate"], given.claim["value"])
+        try:
+            told = self._memory._derived(what, given.said, given.bounds, claim.get("affirm"), given.derived_from)
+        except (InvalidInput, NotFound) as error:
+            raise _named(number, error) from error
+        self.receipts.append(told)
+
     # -- what a claim says ----------------------------------------------------------------------------
 
     def _check(self, claim: Mapping[str, Any]) -> None:
-        if not isinstance(claim, Mapping):
+        if type(claim) is not dict and not isinstance(claim, Mapping):
             raise InvalidInput(f"a claim is a dict of what remember() takes, not {type(claim).__name__}; pass dicts")
         if not claim.keys() >= _NAMES:
             raise InvalidInput("a claim has an entity, a predicate and a value; name all three")
-        check_keywords(claim, self._memory.remember, _TAKEN)
+        self._check_fields(claim)
 
     def _words(self, claim: Mapping[str, Any]) -> Words:
         if claim.keys().isdisjoint(_SAID):
@@ -198,3 +228,18 @@ class _Telling:
             or NONE_LANE in {lane, *lanes}
             or (slot is not None and self._replica.fold.pages.has_lane(slot.id, NONE_LANE))
         )
+
+
+def _unwritable(claims: Iterable[_Told]) -> int:
+    """The number of the first claim that no event can hold."""
+    for claim in claims:
+        try:
+            worded(claim.kind, 0, claim.said)
+        except InvalidInput:
+            return claim.number
+    raise AssertionError("one of them was refused")
+
+
+def _named(number: int, error: InvalidInput | NotFound) -> InvalidInput | NotFound:
+    """An error that tells which claim is meant."""
+    return type(error)(f"claims[{number}]: {error}")

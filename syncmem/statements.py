@@ -30,6 +30,10 @@ NAME_BYTES_MAX: Final = 1024  # entity, predicate, scope, batch and source names
 REASON_BYTES_MAX: Final = 8 * 1024
 TRUST_TIERS: Final = {"user": 90, "integration": 70, "document": 50, "inference": 30}
 DURATION_MAX: Final = 1000 * 366 * 86_400_000_000  # microseconds; far beyond any use, far within the calendars
+_NO_EXTRA: Final = (None, None, None, (), ())
+NOBODY: Final = Source()  # where nothing is said of it
+_AS_THEY_ARE: Final = frozenset({str, int, bool})  # types of values that are stored as what they are
+_STATE, _CHANGE = int(Form.STATE), int(Form.CHANGE)  # as events hold them
 UNDATED: Final = "undated"  # observed_at of a document whose date nobody knows
 
 
@@ -52,9 +56,12 @@ class Words:
     @property
     def extra(self) -> dict[str, Any]:
         """The optional fields of the event."""
-        span = self.source.span
+        source = self.source
+        span = source.span
+        if (source.episode, span, self.reason, self.mentions, self.derived_from) == _NO_EXTRA and self.imported is None:
+            return {} if self.corroborated_by is None else {CORROBORATED_BY: self.corroborated_by}
         found = {
-            "episode": self.source.episode,
+            "episode": source.episode,
             "span": None if span is None else [span[0], span[1]],
             "reason": self.reason,
             MENTIONS: [*self.mentions] or None,
@@ -87,7 +94,7 @@ def words(
         batch=None if batch is None else name("batch", batch),
         reason=None if reason is None else text("reason", reason, REASON_BYTES_MAX),
         zone=zone,
-        mentions=_mentions(mentions),
+        mentions=() if mentions == () else _mentions(mentions),
     )
 
 
@@ -97,7 +104,9 @@ def source_of(source: Source | str | None) -> Source:
     >>> source_of("document:letter")
     Source(kind='document', id='letter', episode=None, span=None)
     """
-    given = Source(kind=source) if isinstance(source, str) else source or Source()
+    if source is None:
+        return NOBODY
+    given = Source(kind=source) if isinstance(source, str) else source
     if not isinstance(given, Source):
         raise InvalidInput(
             f"source is a Source or its kind as text, not {type(source).__name__}; pass Source(kind=...)"
@@ -131,6 +140,8 @@ def _observed(observed_at: When | None, source: Source, zone: str | tzinfo | Non
 
 def name(what: str, value: str) -> str:
     """A key as it is stored: NFC, not empty, bounded."""
+    if type(value) is str and value.isascii() and len(value) <= NAME_BYTES_MAX and value.strip():
+        return value
     checked = text(what, value, NAME_BYTES_MAX)
     if not checked.strip():
         raise InvalidInput(f"{what} is empty; give it a name")
@@ -185,7 +196,8 @@ def span_of(span: tuple[int, int] | None) -> tuple[int, int] | None:
 def value_of(value: object) -> Any:
     """A claim's value as plain data for the event; refuses what a claim cannot hold."""
     try:
-        return unpack(encode(value))
+        data = encode(value)
+        return value if type(value) in _AS_THEY_ARE else unpack(data)
     except NotCanonical as error:
         raise InvalidInput(f"the value cannot be stored: {error}") from error
 
@@ -217,8 +229,7 @@ class Bounds:
     @property
     def plain(self) -> bool:
         """Whether neither start nor end is given."""
-        given = (self.since, self.changed_on, self.until, self.valid_to, self.expires_at)
-        return all(part is None for part in given)
+        return self.since is self.changed_on is self.until is self.valid_to is self.expires_at is None
 
 
 def claim(
@@ -232,8 +243,7 @@ def claim(
     corrects: list[Ref] | None = None,
 ) -> Statement:
     """The statement of a claim. ``now``: the writer's clock, for what depends on it."""
-    start, latest = _start(bounds, said.zone)
-    stop = _stop(bounds, said.zone)
+    start, latest, stop = (None, None, None) if bounds.plain else (*_start(bounds, said.zone), _stop(bounds, said.zone))
     seen = now if said.observed_at is None else min(said.observed_at, now)
     then = _then(bounds, definition, stop, seen)
     if then == Then.VACATE and start is None:
@@ -247,12 +257,12 @@ def claim(
         entity=name("entity", entity),
         predicate=name("predicate", predicate),
         value=value_of(value),
-        form=Form.CHANGE if bounds.changed_on is not None else Form.STATE,
+        form=_STATE if bounds.changed_on is None else _CHANGE,
         observed_at=said.observed_at,
         start=start,
         start_latest=latest,
         stop=stop,
-        then=then,
+        then=int(then),
         trust=said.trust,
         source_kind=said.source.kind,
         source_id=said.source.id,
@@ -270,7 +280,7 @@ def ending(
         raise InvalidInput("an end by a change needs its date; pass at=, or leave changed=False for 'no longer'")
     moment = None if at is None else parse(at, zone=said.zone)
     return _bare(entity, predicate, value, said)._replace(
-        form=Form.CHANGE if change else Form.STATE,
+        form=_CHANGE if change else _STATE,
         start=None if moment is None else moment.earliest,
         refs=named,
         extra=(said.extra | _with_zone(_precision("start", moment), said.zone)) or None,
@@ -287,12 +297,12 @@ def _bare(entity: str, predicate: str, value: object, said: Words) -> Statement:
         entity=name("entity", entity),
         predicate=name("predicate", predicate),
         value=value_of(value),
-        form=Form.STATE,
+        form=_STATE,
         observed_at=said.observed_at,
         start=None,
         start_latest=None,
         stop=None,
-        then=Then.OPEN,
+        then=int(Then.OPEN),
         trust=said.trust,
         source_kind=said.source.kind,
         source_id=said.source.id,

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from syncmem import statements
-from syncmem.arguments import check_keywords
+from syncmem.arguments import keywords_of
 from syncmem.ending_as_well import as_one, ends_of, said_again
 from syncmem.errors import InvalidInput, NotFound
 from syncmem.model.event import (
@@ -95,7 +95,7 @@ class TakingBack(Remembering):
         about today, and what was said since then stands, also where this device has not heard of it; to vouch for
         today pass ``observed_at``, or :meth:`remember` it.  What had ended the corrected value ends this one, too.
         """
-        check_keywords(words_and_bounds, self.remember, _SAID)
+        keywords_of(self.remember, _SAID)(words_and_bounds)
         with self._lock, self._replica.transaction():
             position = self._telling.position(event)
             stored = self._replica.logs.event(position)

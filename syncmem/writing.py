@@ -118,8 +118,9 @@ class Writing(Opened):
     ) -> Receipt:
         """Write a claim, or an affirmation where it only restates."""
         with self._lock, self._replica.transaction():
-            claim = self._stated(entity, predicate, value, said, bounds, self._now())
-            return self._write(said.scope, self._kind(said.scope, claim, bounds, affirm), claim)
+            now = self._now()
+            claim = self._stated(entity, predicate, value, said, bounds, now)
+            return self._write(said.scope, self._kind(said.scope, claim, bounds, affirm, now), claim)
 
     def _stated(self, entity: str, predicate: str, value: object, said: Words, bounds: Bounds, now: int) -> Statement:
         """What a claim states, all its defaults settled."""
@@ -127,20 +128,17 @@ class Writing(Opened):
         definition = self._replica.catalog.predicate(said.scope, name)
         return statements.claim(entity, name, value, said, bounds, definition, now)
 
-    def _kind(self, scope: str, claim: Statement, bounds: Bounds, affirm: bool | None) -> Kind:
-        restates = self._restates(scope, claim, bounds) if affirm is None else affirm
+    def _kind(self, scope: str, claim: Statement, bounds: Bounds, affirm: bool | None, now: int) -> Kind:
+        restates = self._restates(scope, claim, bounds, now) if affirm is None else affirm
         return Kind.AFFIRM if restates else Kind.CLAIM
 
-    def _restates(self, scope: str, claim: Statement, bounds: Bounds) -> bool:
+    def _restates(self, scope: str, claim: Statement, bounds: Bounds, now: int) -> bool:
         """Whether a plain statement says what is believed at its observation."""
         slot = self._replica.catalog.find(scope, claim.entity, claim.predicate) if bounds.plain else None
         if slot is None:
             return False
-        equality = self._replica.catalog.predicate(scope, claim.predicate).equality
-        seen = self._now() if claim.observed_at is None else min(claim.observed_at, self._now())
-        wanted = key(pack(claim.value), equality)
-        found = self._reading.of_value(slot, wanted, seen)
-        return found is not None and key(encode(from_stored(found.value)), equality) == wanted
+        seen = now if claim.observed_at is None else min(claim.observed_at, now)
+        return self._reading.says(slot, pack(claim.value), seen)
 
     def end(
         self,

@@ -14,12 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncmem import NONE, AsyncMemory, Environment, InvalidInput, ManualClock, Memory, Receipt
+from syncmem import NONE, AsyncMemory, Environment, InvalidInput, ManualClock, Memory, NotFound, Receipt
 from syncmem.environment import seeded_randomness
 from syncmem.model.instant import from_datetime
 
 Claim = dict[str, Any]
 ENTITIES, PREDICATES = ("ana", "bob", "robert"), ("home", "language", "weight")
+LONG = [f"{number:>04}" * 250 for number in range(70)]  # names that no event can hold
 VALUES = ("Lisbon", "LISBON", "Berlin", 7, 7.0, ["a", "b"], NONE)
 TIMES: tuple[dict[str, Any], ...] = (
     *({}, {}, {}, {}),
@@ -70,7 +71,6 @@ def test_claims_at_once_are_what_they_would_be_one_by_one(chance: Random) -> Non
             for scope in ("vault", "work"):
                 told = (memory.timeline(entity, predicate, scope=scope) for memory in (alone, together))
                 assert next(told) == next(told)
-        assert not together.doctor(full=True).facts.get("damage")
         folded = together.belief_digest()
         together.rebuild()
         assert together.belief_digest() == folded
@@ -126,14 +126,16 @@ def test_a_claim_that_is_derived_from_another_counts_only_while_that_one_does() 
         ({"entity": "ana", "predicate": "home", "value": 1, "vaule": 2}, "claims[2]: vaule= is not taken here"),
         ({"entity": "ana", "predicate": "home", "value": 1, "trust": 1.5}, "claims[2]: trust= takes"),
         ({"entity": "ana", "predicate": "home", "value": 1, "scope": None}, "claims[2]: scope= takes text"),
+        ({"entity": "ana", "predicate": "home", "value": 1, "derived_from": ["0-1"]}, "claims[2]: '0-1' is no event"),
+        ({"entity": "ana", "predicate": "home", "value": 1, "mentions": LONG}, "claims[2]: the event takes"),
         ("ana home Lisbon", "claims[2]: a claim is a dict"),
     ],
 )
 def test_one_wrong_claim_is_named_and_none_is_stored(wrong: Any, told: str) -> None:
     with opened() as memory:
         before, good = memory.event_digest(), {"entity": "ana", "predicate": "home", "value": "Porto"}
-        with pytest.raises(InvalidInput) as refused:
-            memory.remember_all([good, {**good, "entity": "bob"}, wrong])
+        with pytest.raises((InvalidInput, NotFound)) as refused:
+            memory.remember_all([good, {**good, "entity": "bob"}, wrong, {**good, "value": "Faro"}])
         assert told in str(refused.value)
         assert memory.event_digest() == before
         assert memory.remember_all([]) == []

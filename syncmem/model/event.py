@@ -20,6 +20,7 @@ from typing import Any, Final, NamedTuple
 from syncmem import labels
 from syncmem.codec import EVENT_BYTES_MAX, FLAT, is_canonical, pack, pack_flat, unpack_outer
 from syncmem.errors import InvalidInput, NotCanonical
+from syncmem.freezing import maker
 from syncmem.model.clock_note import ClockNote as ClockNote
 from syncmem.model.clock_note import check_clock_note
 from syncmem.model.episode import Episode, check_episode
@@ -177,6 +178,9 @@ class Event:
     payload: bytes
 
 
+new_event: Final = maker(Event)
+
+
 @dataclass(frozen=True, slots=True)
 class Erased:
     """What is left of an event whose payload and salt are gone: enough for the chain, nothing personal."""
@@ -223,7 +227,8 @@ def encode(payload: Payload) -> bytes:
     Raises:
         InvalidInput: the event would exceed 64 KiB.
     """
-    data = pack([_plain(item) for item in payload])
+    flat = FLAT.issuperset(map(type, payload))
+    data = pack_flat(list(payload)) if flat else pack([_plain(item) for item in payload])
     if len(data) > EVENT_BYTES_MAX - 256:  # room for the header
         raise InvalidInput(f"the event takes {len(data)} bytes, at most {EVENT_BYTES_MAX} fit; store long text apart")
     return data
@@ -235,13 +240,18 @@ def worded(kind: Kind, hlc: int, payload: Payload) -> tuple[Event, Payload]:
     Raises:
         InvalidInput: it is too long, or no device could read it.
     """
+    cls, check = _SHAPES[kind]
     data = encode(payload)
+    read: Payload | None = payload
     try:
-        read = decode(kind, data)
+        if type(payload) is cls and tuple(map(type, payload)) in check.accepted:  # it is read as it is written
+            _check_ranges(payload)
+        else:
+            read = decode(kind, data)
     except NotCanonical as error:
         raise InvalidInput(f"no device could read this event ({error}); pass other dates and values") from error
     assert read is not None, "this version knows the kind"
-    return Event(int(kind), hlc, data), read
+    return new_event(int(kind), hlc, data), read
 
 
 def _plain(item: Any) -> Any:
@@ -271,7 +281,7 @@ def decode(kind: int, payload: bytes) -> Payload | None:
     if len(fields) > check.fields:
         del fields[check.fields :]
     for number in check.refs:
-        fields[number] = _refs(fields[number])
+        fields[number] = None if fields[number] is None else [ref_of(item) for item in fields[number]]
     decoded: Payload = cls._make(fields)
     _check_ranges(decoded)
     return decoded
@@ -290,10 +300,6 @@ def _check_types(kind: int, fields: Any, types: tuple[type[Any], ...], check: _C
         check.accepted.add(types)
 
 
-def _refs(value: list[Any] | None) -> list[Ref] | None:
-    return None if value is None else [ref_of(item) for item in value]
-
-
 def ref_of(item: Any) -> Ref:
     """The pointer that a list of three is."""
     typed = type(item) is list and [type(part) for part in item] == [bytes, int, bytes]
@@ -304,14 +310,11 @@ def ref_of(item: Any) -> Ref:
 
 def _check_ranges(payload: Payload) -> None:
     if isinstance(payload, Frontier):
-        check_frontier(payload, place_max=SEQ_MAX)
-        return
+        return check_frontier(payload, place_max=SEQ_MAX)
     if isinstance(payload, Moved):
-        check_moved(payload, place_max=SEQ_MAX)
-        return
+        return check_moved(payload, place_max=SEQ_MAX)
     if isinstance(payload, Episode):
-        check_episode(payload)
-        return
+        return check_episode(payload)
     if isinstance(payload, Statement):
         entity, predicate, value, _, observed_at, start, latest, stop, *_ = payload
         if not entity or not predicate:

@@ -105,9 +105,14 @@ class Author:
         return self._environment.randomness(size)
 
     def tick(self, after: int = -1) -> int:
-        """The next value of the hybrid clock: never behind what was seen, never dragged by a clock far ahead."""
-        before = after if after >= 0 else None
-        return next_clock(self._environment.clock.now(), (log.clock for log in self._logs.by_no.values()), before)
+        """The next value of the hybrid clock: never behind what was seen, never dragged by a clock far ahead.
+
+        ``after``: that of the event written just before, which has seen what there was to see.
+        """
+        now = self._environment.clock.now()
+        if after >= 0:
+            return max(now, after + 1)
+        return next_clock(now, (log.clock for log in self._logs.by_no.values()))
 
     def mark_published(self) -> None:
         """See :meth:`syncmem.replica.identity.Identities.mark_published`."""

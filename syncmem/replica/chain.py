@@ -7,17 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from syncmem.codec import pack, pack_flat, unpack_own
 from syncmem.errors import BrokenChain
-from syncmem.freezing import maker
 from syncmem.model import salt
-from syncmem.model.event import LOG_PREFIX_BYTES, Erased, Event, LogKey, chained, header, header_hash
+from syncmem.model.event import LOG_PREFIX_BYTES, Erased, Event, LogKey, chained, header, header_hash, new_event
 from syncmem.model.frame import Stored
 from syncmem.model.record import LOG_SHIFT
-
-_event: Final = maker(Event)
 
 
 @dataclass(slots=True)
@@ -65,7 +62,7 @@ def event_row(event: Stored) -> list[Any]:
 
 
 def event_of(row: Sequence[Any]) -> Stored:
-    return Erased(*row) if len(row) == 1 else _event(*row)
+    return Erased(*row) if len(row) == 1 else new_event(*row)
 
 
 def cover_bytes(cover: salt.Cover) -> bytes:

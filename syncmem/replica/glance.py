@@ -1,13 +1,15 @@
 """A glance: what is believed of one slot at an instant, by one statement that looks the slot up by its names.
 
-Rules: it asks nothing that was remembered, so it need not ask whether another process has written.  A rectangle that
+Rules: nothing is asked that was remembered, so nobody need ask whether another process has written.  A rectangle that
 is found under the very names tells that they stand for themselves, and one in the lane of single values that the
-predicate is single-valued; only how values compare is remembered, and the definition that stands is read along.
-Where the answer takes more than that there is none here, and who asks has to look properly.
+predicate is single-valued; what is remembered of the predicate only tells where to look first.  Where values are to be
+compared, the definition that stands is read along.  Where the answer takes more than that there is none here, and who
+asks has to look properly.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from syncmem.model.frame import VAULT
@@ -16,20 +18,34 @@ from syncmem.replica.catalog import Catalog
 from syncmem.replica.connection import Database
 from syncmem.replica.reading import Reading
 from syncmem.replica.rectangles import Rectangle
-from syncmem.replica.timelines import SINGLE
+from syncmem.replica.timelines import NONE_LANE, SINGLE
 
+_RECTANGLE: Final = "b.valid_from, b.valid_to, b.value, b.trust, b.contested, b.source, b.claim"
 _COLUMNS: Final = (
-    "b.valid_from, b.valid_to, b.value, b.trust, b.contested, b.source, b.claim, s.id, coalesce("
+    f"{_RECTANGLE}, s.id, coalesce("
     "(SELECT claim FROM predicates WHERE predicate = ?2 AND scope = ?3), "
     f"(SELECT claim FROM predicates WHERE predicate = ?2 AND scope = '{VAULT}'))"
 )
-_NAMED: Final = (
+_NAMED: Final = "s.entity = ?1 AND s.predicate = ?2 AND s.scope = ?3"
+_NOW: Final = f"b.known_to = {FOREVER}"
+_THEN: Final = "b.known_to > ?5 AND b.known_from <= ?5"
+_SINGLE: Final = (
     f"SELECT {_COLUMNS} FROM slots s JOIN beliefs b ON b.slot = s.id "
-    "WHERE s.entity = ?1 AND s.predicate = ?2 AND s.scope = ?3 AND b.lane = x'' AND b.valid_from <= ?4"
+    f"WHERE {_NAMED} AND b.lane = x'' AND b.valid_from <= ?4 AND {{}} ORDER BY b.valid_from DESC LIMIT 2"
 )
-_LATEST: Final = "ORDER BY b.valid_from DESC LIMIT 2"
-_NOW: Final = f"{_NAMED} AND b.known_to = {FOREVER} {_LATEST}"
-_THEN: Final = f"{_NAMED} AND b.known_to > ?5 AND b.known_from <= ?5 {_LATEST}"
+_MANY: Final = (  # each rectangle with its lane, and whether another one ends where it begins
+    "WITH RECURSIVE lanes(slot, lane) AS ("
+    f"SELECT s.id, (SELECT min(lane) FROM beliefs WHERE slot = s.id) FROM slots s WHERE {_NAMED} UNION ALL "
+    "SELECT slot, (SELECT min(lane) FROM beliefs b WHERE b.slot = lanes.slot AND b.lane > lanes.lane) FROM lanes "
+    "WHERE lane IS NOT NULL) "
+    f"SELECT {_RECTANGLE}, b.lane, EXISTS ("
+    "SELECT 1 FROM beliefs p WHERE p.slot = b.slot AND p.lane = b.lane AND p.known_to = b.known_to "
+    "AND p.valid_from < b.valid_from AND p.valid_to = b.valid_from) "
+    "FROM lanes CROSS JOIN beliefs b ON b.slot = lanes.slot AND b.lane = lanes.lane "
+    f"WHERE {_NOW} AND b.valid_from <= ?4 AND b.valid_to > ?4"
+)
+_SINGLE_NOW: Final = _SINGLE.format(_NOW)
+_SINGLE_THEN: Final = _SINGLE.format(_THEN)
 
 
 class Glance:
@@ -40,18 +56,26 @@ class Glance:
         self._catalog = catalog
         self._reading = reading
 
-    def at(self, scope: str, entity: str, predicate: str, instant: int, n: int | None = None) -> Rectangle | None:
-        """As :meth:`Reading.at`, of a single-valued slot whose very names these are; None: look properly."""
+    def at(self, scope: str, entity: str, predicate: str, instant: int, n: int | None = None) -> Sequence[Rectangle]:
+        """As :meth:`Reading.at`, of a slot whose very names these are; none: look properly."""
         if self._reading.checks:
-            return None
+            return ()
         asked = entity, predicate, scope, instant
-        rows = self._db.rows(_NOW, asked) if n is None else self._db.rows(_THEN, (*asked, n))
+        if n is None and self._catalog.predicate(scope, predicate).many:
+            return self._of_many(asked)
+        rows = self._db.rows(_SINGLE_NOW, asked) if n is None else self._db.rows(_SINGLE_THEN, (*asked, n))
         if not rows or rows[0][1] <= instant:
-            return None
+            return ()
         start, end, *_, slot, definition = rows[0]
         if end == FOREVER and (len(rows) == 1 or rows[1][1] != start):
-            return Rectangle._make(rows[0][:7])
+            return (Rectangle._make(rows[0][:7]),)
         if definition != self._catalog.defined_by(scope, predicate):
-            return None
+            return ()
         equality = self._catalog.predicate(scope, predicate).equality
-        return self._reading.whole(equality, slot, SINGLE, [row[:7] for row in rows], n)
+        return (self._reading.whole(equality, slot, SINGLE, [row[:7] for row in rows], n),)
+
+    def _of_many(self, asked: tuple[str, str, str, int]) -> Sequence[Rectangle]:
+        """What is believed now, value by value, if each began and ends alone, and "none" is not one of them."""
+        rows = self._db.rows(_MANY, asked)
+        plain = all(row[1] == FOREVER and not row[8] and row[7] != NONE_LANE for row in rows)
+        return [Rectangle._make(row[:7]) for row in rows] if plain else ()

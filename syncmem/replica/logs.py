@@ -252,7 +252,8 @@ class Logs:
             self._note_erased([position])
 
     def _note_erased(self, positions: Iterable[int]) -> None:  # what holds their payloads elsewhere is to be cleaned
-        self._db.executemany("INSERT OR IGNORE INTO erased (position) VALUES (?)", [(each,) for each in positions])
+        if rows := [(each,) for each in positions]:
+            self._db.executemany("INSERT OR IGNORE INTO erased (position) VALUES (?)", rows)
 
     def _store(self, log: Log, first: int, events: Sequence[Stored], tx: int, head: bytes, signature: bytes) -> None:
         position = log.position(first)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Collection
 from functools import cache, partial
+from operator import itemgetter
 from typing import Any, Final
 
 from syncmem.codec import repack
@@ -21,7 +22,7 @@ from syncmem.model.liveness import Liveness, denied
 from syncmem.model.plain import Row
 from syncmem.model.predicate import UNDECLARED, Predicate
 from syncmem.model.record import BY_DENIAL, BY_REFERENCE, DEAD, DENIED, LOG_SHIFT, Record, Role
-from syncmem.model.sweep import sweep
+from syncmem.model.sweep import Segment, sweep
 from syncmem.model.value import Equality, key, same_stored, to_stored
 from syncmem.replica.catalog import VAULT, Slot
 from syncmem.replica.in_lanes import Placed as Placed
@@ -36,8 +37,11 @@ from syncmem.replica.visible import Visible as Visible
 from syncmem.replica.visible import VisibleNames
 from syncmem.results import Grade
 
+_Defined = tuple[tuple[Visible | None, int], dict[tuple[str, str], Predicate]]
 _Denials = tuple[Equality, Callable[[Record], Record], list[Record]]
 
+_START: Final = itemgetter(0)
+_ORDER: Final = itemgetter(Record._fields.index("start"), Record._fields.index("position"))
 CHECKED_FIRST: Final = 100  # beliefs that are held against their claims after opening: some milliseconds
 _COLUMNS: Final = "valid_from, valid_to, value, trust, contested, source, claim"
 _CURRENT: Final = f"FROM beliefs WHERE slot = ?1 AND lane = ?2 AND known_to = {FOREVER}"
@@ -63,6 +67,7 @@ class Reading:
         self._db = replica.db
         self.names = VisibleNames(replica)
         self._to_check = CHECKED_FIRST
+        self._defined: _Defined = (None, 0), {}  # of the question asked just now
 
     # -- rectangles ---------------------------------------------------------------------------------
 
@@ -98,6 +103,14 @@ class Reading:
             said, shown = readable(self._replica.logs.event(rectangle.claim)), (slot.predicate, rectangle.value)
             if not isinstance(said, Statement) or (said.predicate, to_stored(repack(said.value))) != shown:
                 raise Damaged("a belief is not what its claim says: its row is damaged; run 'syncmem repair'")
+
+    def says(self, slot: Slot, value: bytes, instant: int) -> bool:
+        """Whether a slot is believed to hold a value, given as canonical bytes, at a valid instant."""
+        definition = self._replica.catalog.predicate(slot.scope, slot.predicate)
+        lane = lane_of(key(value, definition.equality)) if definition.many else SINGLE
+        rows = self._db.rows(_NOW_AND_BEFORE, (slot.id, lane, instant))
+        said = rows[0][2] if rows and rows[0][1] > instant else None
+        return said is not None and same_stored(said, to_stored(value), definition.equality)
 
     def of_value(self, slot: Slot, value_key: bytes, instant: int) -> Rectangle | None:
         """What is believed at a valid instant in the lane that a value belongs to."""
@@ -201,14 +214,17 @@ class Reading:
 
     # -- folding what was visible ---------------------------------------------------------------------
 
-    def folded(self, slot: Slot, visible: Visible) -> list[Placed]:
-        """What the visible events alone make of a slot."""
+    def folded(self, slot: Slot, visible: Visible, instant: int | None = None) -> list[Placed]:
+        """What the visible events alone make of a slot; if only an instant matters, perhaps without the rest."""
         fold = self._replica.fold
         result: list[Placed] = []
         definition = self.definition(slot, visible)
         for lane, held in spread_over_lanes(self.records(slot, visible), definition.many).items():
             segments, _ = sweep([record for record in held if record.counts])
-            rows = fold.rectangles.rows(Swept(BEGINNING, FOREVER, segments, None), shown_in(lane))
+            end = FOREVER
+            if instant is not None and lane == SINGLE:  # no other lane has a word in what is told of this one
+                segments, end = _around(segments, instant)
+            rows = fold.rectangles.rows(Swept(BEGINNING, end, segments, None), shown_in(lane))
             result += [(lane, row) for row in rows]
         return as_timeline(result, definition.equality)
 
@@ -230,9 +246,9 @@ class Reading:
         try:
             with liveness.grounds.remembering():
                 held = fold.timelines.held(*self._asked(slot, visible), equality, partial(_seen, visible, wanted))
-                in_logs = sorted(held)  # by position: what lies together is read once
+                in_logs = held if alone else sorted(held)  # by position: what lies together is read once
                 judged = [_judged(settled(record), status(record), ours) for record in in_logs]
-                return sorted(judged, key=lambda record: (record.start, record.position))
+                return sorted(judged, key=_ORDER)
         finally:
             fold.references.decide_denials_by(fold.is_denied)
 
@@ -281,7 +297,22 @@ class Reading:
 
     def definition(self, slot: Slot, visible: Visible) -> Predicate:
         """The definition of a slot's predicate among the visible events."""
-        liveness = Liveness(self._replica.fold.references, visible)
+        asked, found = self._defined
+        if asked[0] is not visible or asked[1] != self._replica.last_transaction:
+            found = {}
+            self._defined = (visible, self._replica.last_transaction), found
+        name = slot.scope, slot.predicate
+        if name not in found:
+            found[name] = self._definition(slot, visible)
+        return found[name]
+
+    def _definition(self, slot: Slot, visible: Visible) -> Predicate:
+        references = self._replica.fold.references
+        if visible.clock is not None and not references.any:
+            said = self._db.rows("SELECT position FROM definitions WHERE predicate = ?", (slot.predicate,))
+            if all(visible(position) for (position,) in said):  # then what stands now is what stood
+                return self._replica.catalog.predicate(slot.scope, slot.predicate)
+        liveness = Liveness(references, visible)
         for scope in (slot.scope, VAULT):
             found = self._replica.fold.definition(scope, slot.predicate, liveness, visible)
             if found is not None:
@@ -347,4 +378,22 @@ def _judged(record: Record, status: int, denials: list[Record]) -> Record:
     flags = record.flags & ~(BY_REFERENCE | BY_DENIAL) | status
     if denials and record.role <= Role.TEMPORARY:
         flags |= denied(record, denials)
-    return record._replace(flags=flags)
+    return record if flags == record.flags else record._replace(flags=flags)
+
+
+def _around(segments: list[Segment], instant: int) -> tuple[list[Segment], int]:
+    """Those in which one value holds around an instant, and where it ends."""
+    here = bisect_right(segments, instant, key=_START) - 1
+    winner = None if here < 0 else segments[here].winner
+    if winner is None:
+        return [], FOREVER
+
+    def alike(segment: Segment) -> bool:
+        return segment.winner is not None and segment.winner.key == winner.key
+
+    first, end = here, here + 1
+    while first and alike(segments[first - 1]):
+        first -= 1
+    while end < len(segments) and alike(segments[end]):
+        end += 1
+    return segments[first:end], segments[end].start if end < len(segments) else FOREVER

@@ -98,19 +98,12 @@ class Telling:
     ) -> Belief:
         """As :meth:`belief`, of a slot by its names."""
         start, end, value, trust, contested, source, claim = rectangle
+        said, since, until = from_stored(value), dated(start), None if end == FOREVER else to_datetime(end)
+        named = self._replica.catalog.source(source)
+        event = self.event_id(claim)
         return _belief(
-            scope,
-            entity,
-            predicate,
-            from_stored(value),
-            dated(start),
-            None if end == FOREVER else to_datetime(end),
-            trust,
-            self._replica.catalog.source(source),
-            contested != 0,
-            self.event_id(claim),
-            grade,
-        )
+            scope, entity, predicate, said, since, until, trust, named, contested != 0, event, grade
+        )  # fmt: skip
 
     def value(self, record: Record) -> object:
         """The value of a statement."""

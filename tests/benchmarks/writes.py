@@ -80,6 +80,11 @@ class Bench:
 
         return together
 
+    def at_once(self, size: int) -> Action:
+        said = (self.new() for _ in range(size))
+        claims = [{"entity": entity, "predicate": predicate, "value": value} for entity, predicate, value in said]
+        return lambda: self.memory.remember_all(claims)
+
     def bare_group(self, size: int) -> Action:
         rows = self.rows(size)
         return lambda: self.log.add(rows)
@@ -107,9 +112,11 @@ def _measure(bench: Bench, sizes: Sizes) -> list[Row]:
         rows.append(latency(f"one durable remember, {what}, median", found, reach=ratio_at_most(REACH)))
         rows.append(latency(f"one durable remember, {what}, p99", found, share=0.99))
     for size, transactions in sizes.groups:
-        grouped, bare = (lambda n=size: bench.group(n)), (lambda n=size: bench.bare_group(n))
-        found = _alternating(sizes.rounds, grouped, bare, transactions)
-        rows.append(throughput(f"remember in transactions of {size:,}", found, size * transactions))
+        for what, ours in (("remember in transactions", bench.group), ("remember_all", bench.at_once)):
+            found = _alternating(
+                sizes.rounds, lambda ours=ours, n=size: ours(n), lambda n=size: bench.bare_group(n), transactions
+            )
+            rows.append(throughput(f"{what} of {size:,}", found, size * transactions))
     return rows
 
 
