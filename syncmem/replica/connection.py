@@ -27,7 +27,7 @@ from syncmem.replica import driver
 from syncmem.replica.cipher import FileKey
 
 WAIT_SECONDS: Final = 30.0  # how long a write waits for other processes
-_PAUSE_SECONDS: Final = (0.001, 0.002, 0.005, 0.010, 0.020, 0.050)
+_PAUSE_SECONDS: Final = (0.001, 0.002, 0.004)  # who pauses longer than the others hardly ever gets its turn
 
 _ADVICE: Final[dict[str, tuple[type[FileError], str]]] = {
     "SQLITE_BUSY": (Busy, "another process is writing; try again"),
@@ -94,6 +94,7 @@ class Database:
         self._process = environment.process_id()
         self._closed = False
         self.in_transaction = False
+        self._in_snapshot = False
         self._files = ("", "")
         self._log = ""
         self._connection: driver.Connection = self._patiently(lambda: opened(path, key, admit=admit))
@@ -127,6 +128,7 @@ class Database:
     def transaction(self) -> Iterator[None]:
         """One write transaction: committed (durably) at the end, rolled back on any exception."""
         self.check_usable()
+        assert not self._in_snapshot, "what is written follows from the latest state of the file"
         self._patiently(lambda: self._connection.execute("BEGIN IMMEDIATE"))
         self.in_transaction = True
         try:
@@ -144,11 +146,12 @@ class Database:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Several readings of one state of the file, whatever other processes write meanwhile."""
-        if self.in_transaction:
+        """Several readings of one state of the file, whatever other processes write meanwhile; nothing is written."""
+        if self.in_transaction or self._in_snapshot:
             yield
             return
         self.execute("BEGIN")
+        self._in_snapshot = True
         try:
             yield
             self.execute("COMMIT")  # nothing was written but perhaps temporary tables
@@ -158,6 +161,8 @@ class Database:
         except BaseException:
             self._roll_back()
             raise
+        finally:
+            self._in_snapshot = False
 
     def rewrite(self) -> None:
         """Write the whole file anew, so that nothing of what was deleted is left between its rows.
