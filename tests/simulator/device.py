@@ -64,7 +64,7 @@ class Device:
         self.clock = Clock(world, self.fuse)
         self.keyring = VirtualKeyring()
         self.saved: dict[str, Image] = {}  # what a step kept of its disk, and what kind of copy that is
-        self.answers: dict[int, tuple[dict[str, Any], int]] = {}  # transaction -> what was believed, what was erased
+        self.answers: dict[int, tuple[dict[str, Any], int]] = {}  # transaction -> what was believed, on how many events
         self.left: Image | None = None  # the disk as it was when the process died
         self.checked: dict[bytes, int] = {}  # log -> the place up to which it was looked at since it was opened
         self._world = world
