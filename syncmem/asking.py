@@ -340,7 +340,16 @@ class Asking(Opened):
         visible, grade = self._reading.held_by(self._device_key(device), scope, time)
         return _View(folded=visible, grade=grade)
 
+    def _recheck(self, view: _View, slot: Slot) -> None:
+        """Look whether a disk has changed what was believed then, in the first answers that a process gives."""
+        if view.n is not None and slot.id and self._reading.to_recheck:
+            from syncmem.replica.rechecking import recheck
+
+            self._reading.to_recheck -= 1
+            recheck(self._replica, self._reading, slot, view.n)
+
     def _at(self, view: _View, slot: Slot, instant: int) -> list[Placed]:
+        self._recheck(view, slot)
         if view.folded is None:
             return self._reading.at(slot, instant, view.n)
         return [
@@ -348,6 +357,7 @@ class Asking(Opened):
         ]
 
     def _all(self, view: _View, slot: Slot, within: Stretch) -> list[Placed]:
+        self._recheck(view, slot)
         if view.folded is None:
             return self._reading.within(slot, within, view.n)
         return [placed for placed in self._reading.folded(slot, view.folded) if within.meets(placed[1])]

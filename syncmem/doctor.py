@@ -26,11 +26,15 @@ def examine(replica: Replica, *, full: bool) -> Doctor:
     facts: dict[str, Any] = {}
     problems: list[str] = []
     stored = (_library, _file, _keys, _logs, _forks, _clocks, _held, _erased, _episodes, _recall)
-    for look in (*stored, diagnose, _candidates, *((_whole,) if full else ())):
-        try:
-            look(replica, facts, problems)
-        except soundness.ODD as error:
-            problems.append(soundness.told(error))
+    with replica.db.snapshot():
+        replica.refresh()
+        for look in (*stored, diagnose, _candidates, *((_unreadable,) if full else ())):
+            try:
+                look(replica, facts, problems)
+            except soundness.ODD as error:
+                problems.append(soundness.told(error))
+    if full:
+        _whole(replica, facts, problems)
     problems += inspecting.known_damage(replica.db)
     return Doctor(facts, tuple(dict.fromkeys(problems)))
 
@@ -207,27 +211,24 @@ def _episodes(replica: Replica, facts: dict[str, Any], problems: list[str]) -> N
             )
 
 
+def _unreadable(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
+    """How many held events this version cannot read (kept, forwarded, folded after an upgrade)."""
+    total = facts["unreadable_events"] = 0
+    for log in replica.logs.by_no.values():
+        for _, events in replica.logs.runs(log.no):
+            total += sum(readable(event) is None and isinstance(event, Event) for event in events)
+    facts["unreadable_events"] = total
+
+
 def _whole(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:
-    """Read everything: the file, every event, every chunk, and fold all again."""
-    facts["unreadable_events"] = 0
-    try:
-        facts["unreadable_events"] = _unreadable(replica)
-    except soundness.ODD as error:
-        problems.append(soundness.told(error))
+    """Recompute every chain, look at every chunk, and fold all again."""
     try:
         problems += inspecting.all_damage(replica)
     except (ReadOnlyFile, Busy, DiskFull) as error:
         facts["not_folded_again"] = str(error)
-        problems += soundness.damage(replica)
-
-
-def _unreadable(replica: Replica) -> int:
-    """How many held events this version cannot read (kept, forwarded, folded after an upgrade)."""
-    total = 0
-    for log in replica.logs.by_no.values():
-        for _, events in replica.logs.runs(log.no):
-            total += sum(readable(event) is None and isinstance(event, Event) for event in events)
-    return total
+        with replica.db.snapshot():
+            replica.refresh()
+            problems += soundness.damage(replica)
 
 
 def _candidates(replica: Replica, facts: dict[str, Any], problems: list[str]) -> None:

@@ -211,8 +211,9 @@ class Meeting(Opened):
         The copy of an encrypted replica is encrypted with the same key; ``key`` gives it another, or encrypts the
         copy of a plain one.  A device's own key is not in the copy.
         """
-        with self._looking():
+        with self._lock:
             self._replica.check_committed()
+            self._replica.db.check_usable()
             own = self._replica.db.key
             files.backup(self._replica.db.raw, path, key=own if key is None else file_key(key), own=own)
 

@@ -162,7 +162,7 @@ class Memory(
         ...     memory.doctor().facts["quality"]["sources"][0]["error_rate"]
         0.5
         """
-        with self._looking():
+        with self._lock:
             return examine(self._replica, full=full)
 
     def inspect(self, *, rows: int = inspecting.ROWS_A_PASS, anew: bool = False) -> Inspected:

@@ -107,11 +107,12 @@ class Opened:
 
     @contextmanager
     def _looking(self) -> Iterator[None]:
-        """Reading: with the lock, and with what other processes wrote."""
+        """Reading: with the lock, and one state of the file, the latest."""
         with self._lock:
             try:
-                self._replica.refresh()
-                yield
+                with self._replica.db.snapshot():
+                    self._replica.refresh()
+                    yield
             except FAILURES as error:  # met while rows were fetched
                 raise translated(error) from error
 

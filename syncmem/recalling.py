@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import tzinfo
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -89,7 +89,7 @@ class Recalling(Asking, Observing):
         wish = self._wish(k, token_budget, count, log, dated=valid_at is not None)
         self._index_texts()
         likeness = self._likeness(text)
-        with self._seeing():
+        with self._looking():
             axes = self._axes(valid_at, known_at, zone, scope, entity, predicates, min_trust, include_history)
             recalled = self._answering.answer(self._question(text, axes), axes, wish, likeness(), self._notes())
         return self._noted(recalled, axes, wish)
@@ -114,7 +114,7 @@ class Recalling(Asking, Observing):
         The arguments are those of :meth:`recall`.
         """
         self._index_texts()
-        with self._seeing():
+        with self._looking():
             axes = self._axes(valid_at, known_at, zone, scope, entity, None, min_trust, include_history)
             wish = self._wish(k, token_budget, count, log, dated=valid_at is not None, briefing=True)
             recalled = self._answering.brief(axes, wish)
@@ -132,7 +132,7 @@ class Recalling(Asking, Observing):
         if not words:
             raise InvalidInput("the text has no word to look for; pass a word")
         self._index_texts()
-        with self._seeing():
+        with self._looking():
             for name, meant in meant_by(words, self._replica.aliases.elsewhere(scope)).items():
                 words = list(dict.fromkeys([*(word for word in words if word not in terms(name)), *meant]))
             rows = islice(rows_with(self._replica, self._reading, words, scope), statements.at_least("limit", limit))
@@ -149,17 +149,17 @@ class Recalling(Asking, Observing):
         if not isinstance(about, str):
             raise InvalidInput(f"a receipt or a text is wanted, not {type(about).__name__}; pass recalled.receipt")
         self._index_texts()
-        with self._seeing():
+        with self._looking():
             saying = Saying(self._replica, self._reading, self._telling, self._answering)
             entry, found = saying.entry(about)
             asked = again(entry, self._now())
         if asked is None or entry.asked is None or entry.question is None:
-            with self._seeing():
+            with self._looking():
                 return saying.said(entry, found, None, entry.instant)
         axes, instant = asked
         wish = self._wish(entry.asked["k"], None, None, False)
         likeness = self._likeness(entry.question)
-        with self._seeing():
+        with self._looking():
             if entry.asked["briefing"]:
                 return saying.said(entry, found, self._answering.brief(axes, wish), instant)
             answer = self._answering.answer(self._question(entry.question, axes), axes, wish, likeness(), ())
@@ -205,7 +205,7 @@ class Recalling(Asking, Observing):
         """
         self._index_texts()
         made = 0
-        with self._seeing():
+        with self._looking():
             wanted = 0 if self._vectors is None else self._vectors.lacking()
         while (done := self._embed(EMBEDDED_AT_ONCE)) is not None:
             made += done
@@ -243,7 +243,7 @@ class Recalling(Asking, Observing):
         vectors = self._vectors
         if vectors is None:
             return None
-        with self._seeing():
+        with self._looking():
             batch = vectors.batch(most)
         if batch is None:
             return None
@@ -284,12 +284,6 @@ class Recalling(Asking, Observing):
         if self._answers is None:
             self._answers = Answering(self._replica, self._reading, self._telling)
         return self._answers
-
-    @contextmanager
-    def _seeing(self) -> Iterator[None]:
-        """Reading one state of the file."""
-        with self._lock, self._replica.db.snapshot(), self._looking():
-            yield
 
     def _noted(self, recalled: Recalled, axes: Axes, wish: Wish) -> Recalled:
         with self._lock:

@@ -100,3 +100,23 @@ def test_a_belief_that_rotted_is_not_handed_out_when_it_is_first_read(path: Path
     assert repair(path).found
     with Memory(path) as memory:
         assert memory.believe("person 5", "home").value == "town 32"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("column", ["value", "valid_from", "trust", "known_from"])
+def test_a_past_belief_that_rotted_is_not_handed_out_when_it_is_first_read(tmp_path: Path, column: str) -> None:
+    path = tmp_path / "b.db"
+    with Memory(path) as memory:
+        memory.define("home", cardinality="single")
+        first = memory.remember("ana", "home", "Lisbon", changed_on="2020-01-01T00:00Z")
+        memory.remember("bob", "home", "Porto", changed_on="2021-01-01T00:00Z")
+        memory.remember("ana", "home", "Faro", changed_on="2020-01-01T00:00Z")
+        other = """'"Porto"'""" if column == "value" else f"{column} + 1"
+        memory._replica.db.execute(f"UPDATE beliefs SET {column} = {other} WHERE known_to < 1000")
+    with Memory(path) as memory:
+        assert memory.believe("ana", "home").value == "Faro"  # type: ignore[union-attr]
+        for ask in (memory.believe, memory.timeline):
+            with pytest.raises(Damaged, match="syncmem repair"):
+                ask("ana", "home", known_at=first.known)
+    assert repair(path).found
+    with Memory(path) as memory:
+        assert memory.believe("ana", "home", known_at=first.known).value == "Lisbon"  # type: ignore[union-attr]

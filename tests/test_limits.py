@@ -18,10 +18,8 @@ from syncmem import (
     Busy,
     Closed,
     Damaged,
-    Environment,
     FileError,
     InvalidInput,
-    ManualClock,
     Memory,
     NewerFile,
     NotAReplica,
@@ -295,26 +293,6 @@ def test_a_read_only_folder_is_an_error_and_no_empty_memory(tmp_path: Path) -> N
             memory.remember("ana", "language", "Portuguese")
     finally:
         tmp_path.chmod(0o700)
-
-
-def test_who_has_waited_long_looks_most_often_so_that_busy_writers_do_not_hold_it_up_for_ever(tmp_path: Path) -> None:
-    class Noting(ManualClock):
-        def sleep(self, seconds: float) -> None:
-            looked.append((self.elapsed(), seconds))
-            super().sleep(seconds)
-
-    looked: list[tuple[float, float]] = []
-    path = tmp_path / "a.db"
-    with Memory(path, environment=Environment(clock=Noting(ORIGIN))) as memory:
-        holder = dbapi.connect(str(path), isolation_level=None)
-        holder.execute("BEGIN IMMEDIATE")
-        begin = ORIGIN / 1e6
-        with pytest.raises(Busy):
-            memory.remember("ana", "language", "Portuguese")
-        holder.close()
-    assert max(pause for when, pause in looked if when - begin <= 1) > 0.02
-    assert max(pause for when, pause in looked if when - begin > 1.1) < 0.002
-    assert looked[-1][0] - begin > 29
 
 
 def test_a_locked_file_is_busy_after_the_waiting_time(tmp_path: Path) -> None:

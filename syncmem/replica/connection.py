@@ -27,8 +27,7 @@ from syncmem.replica import driver
 from syncmem.replica.cipher import FileKey
 
 WAIT_SECONDS: Final = 30.0  # how long a write waits for other processes
-_PAUSE_SECONDS: Final = (0.001, 0.002, 0.005, 0.010, 0.020, 0.050)
-_LONG_SECONDS: Final = 1.0  # who has waited so long looks most often, so that it gets its turn beside busy writers
+_PAUSE_SECONDS: Final = (0.001, 0.002, 0.004)  # who pauses longer than the others hardly ever gets its turn
 
 _ADVICE: Final[dict[str, tuple[type[FileError], str]]] = {
     "SQLITE_BUSY": (Busy, "another process is writing; try again"),
@@ -100,6 +99,7 @@ class Database:
         self._process = environment.process_id()
         self._closed = False
         self.in_transaction = False
+        self._in_snapshot = False
         self._files = ("", "")
         self._log = ""
         self._connection: driver.Connection = self._patiently(lambda: opened(path, key, admit=admit))
@@ -144,6 +144,7 @@ class Database:
     def transaction(self) -> Iterator[None]:
         """One write transaction: committed (durably) at the end, rolled back on any exception."""
         self.check_usable()
+        assert not self._in_snapshot, "what is written follows from the latest state of the file"
         self._patiently(lambda: self._connection.execute("BEGIN IMMEDIATE"))
         self.in_transaction = True
         try:
@@ -161,11 +162,12 @@ class Database:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Several readings of one state of the file, whatever other processes write meanwhile."""
-        if self.in_transaction:
+        """Several readings of one state of the file, whatever other processes write meanwhile; nothing is written."""
+        if self.in_transaction or self._in_snapshot:
             yield
             return
         self.execute("BEGIN")
+        self._in_snapshot = True
         try:
             yield
             self.execute("COMMIT")  # nothing was written but perhaps temporary tables
@@ -175,6 +177,8 @@ class Database:
         except BaseException:
             self._roll_back()
             raise
+        finally:
+            self._in_snapshot = False
 
     def rewrite(self) -> None:
         """Write the whole file anew, so that nothing of what was deleted is left between its rows.
@@ -277,17 +281,17 @@ class Database:
         return translated(error)
 
     def _patiently(self, action: Callable[[], Any]) -> Any:
-        """Repeat ``action`` while another process holds the lock; the pauses are uneven, and grow at first."""
+        """Repeat ``action`` while another process holds the lock, with growing, uneven pauses."""
         clock = self._environment.clock
-        begin, tries = clock.elapsed(), 0
+        deadline = clock.elapsed() + self._wait_seconds
+        tries = 0
         while True:
             try:
                 return action()
             except FAILURES as error:
                 refusal = translated(error)
-                waited = clock.elapsed() - begin
-                if not isinstance(refusal, Busy) or waited >= self._wait_seconds:
+                if not isinstance(refusal, Busy) or clock.elapsed() >= deadline:
                     raise refusal from error
-            pause = _PAUSE_SECONDS[0 if waited > _LONG_SECONDS else min(tries, len(_PAUSE_SECONDS) - 1)]
+            pause = _PAUSE_SECONDS[min(tries, len(_PAUSE_SECONDS) - 1)]
             clock.sleep(pause * (0.5 + self._environment.randomness(1)[0] / 255))
             tries += 1

@@ -199,10 +199,12 @@ def all_damage(replica: Replica) -> list[str]:
         folded = follows(replica)
     except ODD:
         folded = False
-    found = damage(replica, folded=folded)
-    inspection, progress = Inspection(replica, Reading(replica)), Progress(stage=_OF_SLOTS, whole=False)
-    while not progress.whole:
-        inspection.part(progress)
+    with replica.db.snapshot():
+        replica.refresh()
+        found = damage(replica, folded=folded)
+        inspection, progress = Inspection(replica, Reading(replica)), Progress(stage=_OF_SLOTS, whole=False)
+        while not progress.whole:
+            inspection.part(progress)
     return list(dict.fromkeys([*found, *progress.found]))
 
 

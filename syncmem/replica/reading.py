@@ -67,6 +67,7 @@ class Reading:
         self._db = replica.db
         self.names = VisibleNames(replica)
         self._to_check = CHECKED_FIRST
+        self.to_recheck = CHECKED_FIRST  # answers about what was believed then, see rechecking
         self._defined: _Defined = (None, 0), {}  # of the question asked just now
 
     # -- rectangles ---------------------------------------------------------------------------------
@@ -216,17 +217,20 @@ class Reading:
 
     def folded(self, slot: Slot, visible: Visible, instant: int | None = None) -> list[Placed]:
         """What the visible events alone make of a slot; if only an instant matters, perhaps without the rest."""
-        fold = self._replica.fold
+        return as_timeline(self.in_its_lanes(slot, visible, instant), self.definition(slot, visible).equality)
+
+    def in_its_lanes(self, slot: Slot, visible: Visible, instant: int | None = None) -> list[Placed]:
+        """As :meth:`folded`, lane by lane, as beliefs are stored."""
+        many, rectangles = self.definition(slot, visible).many, self._replica.fold.rectangles
         result: list[Placed] = []
-        definition = self.definition(slot, visible)
-        for lane, held in spread_over_lanes(self.records(slot, visible), definition.many).items():
+        for lane, held in spread_over_lanes(self.records(slot, visible), many).items():
             segments, _ = sweep([record for record in held if record.counts])
             end = FOREVER
             if instant is not None and lane == SINGLE:  # no other lane has a word in what is told of this one
                 segments, end = _around(segments, instant)
-            rows = fold.rectangles.rows(Swept(BEGINNING, end, segments, None), shown_in(lane))
+            rows = rectangles.rows(Swept(BEGINNING, end, segments, None), shown_in(lane))
             result += [(lane, row) for row in rows]
-        return as_timeline(result, definition.equality)
+        return result
 
     def records(self, slot: Slot, visible: Visible, wanted: Wanted | None = None) -> list[Record]:
         """The visible claims and ends of a slot, with their status among the visible events.

@@ -12,6 +12,7 @@ from typing import Final
 
 from syncmem.errors import InvalidInput
 from syncmem.seal.bodies import (
+    GRANTS_MAX,
     MEMBERS_MAX,
     SUITE,
     WRAPS_MAX,
@@ -29,10 +30,11 @@ from syncmem.seal.bodies import (
 )
 from syncmem.seal.envelope import EpochKey
 from syncmem.seal.keys import public_key, wrap, wrap_context
-from syncmem.seal.roster import Roster
+from syncmem.seal.roster import Roster, newest_key
 from syncmem.seal.statements import NO_VAULT, Statement, write_statement
 
 SECRET_BYTES: Final = 32
+EARLIER_MAX: Final = 8  # keys of earlier epochs of a scope that are given beside the newest one
 PAPER_NAME: Final = "recovery phrase"
 
 Keys = Mapping[bytes, EpochKey]
@@ -67,7 +69,7 @@ def rotation(roster: Roster, seed: bytes, scope: str, time: int, randomness: Ran
 def admission(
     roster: Roster, seed: bytes, member: Member, scopes: Iterable[str], time: int, keys: Keys, *, stale: bool = False
 ) -> Statement:
-    """A new member, with the current keys of some scopes; ``stale``: or the newest that the signer has."""
+    """A new member, with the keys of some scopes; ``stale``: if not the current ones, its newest."""
     known = roster.member(member.device)
     if known is not None and (known.live or known.revoked):
         raise InvalidInput(f"the device {member.name!r} is or was a member; it must make a new key to come back")
@@ -83,26 +85,32 @@ def _is_paper(roster: Roster, seed: bytes) -> bool:
     return signer is not None and signer.paper
 
 
-def grant(roster: Roster, seed: bytes, device: bytes, scopes: Iterable[str], time: int, keys: Keys) -> Statement:
-    """More scopes for a member."""
+def grant(
+    roster: Roster, seed: bytes, device: bytes, scopes: Iterable[str], time: int, keys: Keys, *, stale: bool = False
+) -> Statement:
+    """More scopes for a member; ``stale`` as in :func:`admission`."""
     standing = roster.member(device)
     if standing is None or not standing.live:
         raise InvalidInput("the device is no member of the vault; invite it first")
-    grants = _grants(roster, device, standing.transport, scopes, keys)
+    grants = _grants(roster, device, standing.transport, scopes, keys, stale=stale)
     return _say(roster, seed, time, StatementKind.GRANT, Granted(device, grants))
 
 
 def _grants(
     roster: Roster, device: bytes, transport: bytes, scopes: Iterable[str], keys: Keys, *, stale: bool = False
 ) -> list[Grant]:
-    grants = []
+    """The newest key of each scope, and as many of earlier ones as there is room for: whoever has not found the way
+    from an earlier mailbox to the present one is shown it by all who can still go there."""
+    newest, earlier = list[EpochKey](), list[EpochKey]()
     for scope in dict.fromkeys(scopes):
-        epoch = roster.current_epoch(scope)
-        if stale and (epoch is None or epoch.id not in keys):
-            epoch = next((held for held in reversed(roster.epochs(scope)) if held.id in keys), None)
-        if epoch is None or epoch.id not in keys:
+        key, current = newest_key(roster, scope, keys), roster.current_epoch(scope)
+        if key is None or not (stale or (current is not None and current.id == key.epoch)):
             raise InvalidInput(f"this device has no current key of the scope {scope!r}; sync, then try again")
-        grants.append(Grant(scope, epoch.id, _wrapped(roster, keys[epoch.id], device, transport)))
+        newest.append(key)
+        ours = [epoch.id for epoch in reversed(roster.epochs(scope)) if epoch.id in keys and epoch.id != key.epoch]
+        earlier += [keys[id] for id in ours[:EARLIER_MAX] if device not in roster.recipients(id)]
+    given = [*newest, *earlier][:GRANTS_MAX]
+    grants = [Grant(key.scope, key.epoch, _wrapped(roster, key, device, transport)) for key in given]
     return sorted(grants, key=lambda grant: (grant.scope.encode(), grant.epoch))
 
 

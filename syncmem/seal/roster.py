@@ -8,7 +8,7 @@ A device that was let in by something void is remembered, is no member, and noth
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -206,6 +206,14 @@ def epoch_keys(roster: Roster, seed: bytes, device: bytes) -> dict[bytes, EpochK
                 found[id] = key
                 break
     return found
+
+
+def newest_key(roster: Roster, scope: str, keys: Mapping[bytes, EpochKey]) -> EpochKey | None:
+    """Of some keys that under which a scope is written now, else the newest one of it; None: none is of it."""
+    current = roster.current_epoch(scope)
+    if current is not None and current.id in keys:
+        return keys[current.id]
+    return next((keys[epoch.id] for epoch in reversed(roster.epochs(scope)) if epoch.id in keys), None)
 
 
 def _opened(seed: bytes, context: bytes, wraps: Sequence[bytes]) -> Iterator[bytes]:

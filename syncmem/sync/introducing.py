@@ -13,27 +13,27 @@ from syncmem.replica.replica import Replica
 from syncmem.seal import building
 from syncmem.seal.bodies import new_member
 from syncmem.seal.keys import public_key
-from syncmem.seal.roster import epoch_keys
+from syncmem.seal.roster import epoch_keys, newest_key
 from syncmem.seal.statements import Statement
 from syncmem.sync.vault import Vault
 
 
 def introduction(vault: Vault, replica: Replica) -> list[Statement]:
-    """What lets a copy of a device in and gives it the original's keys, also after a restore; often nothing."""
+    """What lets a copy of a device in and gives it the newest keys that the original has; often nothing."""
     roster, now = vault.roster, replica.environment.clock.now()
     introducer = _introducer(vault, replica)
     if introducer is None:
         return []
     keys = epoch_keys(roster, introducer, public_key(introducer))
-    current = {epoch.id: scope for scope in roster.scopes if (epoch := roster.current_epoch(scope)) is not None}
-    lacking = sorted(current[epoch] for epoch in current.keys() & keys.keys() - vault.keys.keys())
+    newest = {scope: key for scope in roster.scopes if (key := newest_key(roster, scope, keys)) is not None}
+    lacking = [scope for scope, key in newest.items() if key.epoch not in vault.keys and vault.current(scope) is None]
     if roster.member(vault.device) is None:
         original = roster.member(public_key(introducer))
         assert original is not None, "who is live is known"
         member = new_member(vault.seed, f"{original.name} (copy)")
-        return [building.admission(roster, introducer, member, lacking, now, keys)]
+        return [building.admission(roster, introducer, member, lacking, now, keys, stale=True)]
     if lacking and roster.is_live(vault.device):
-        return [building.grant(roster, introducer, vault.device, lacking, now, keys)]
+        return [building.grant(roster, introducer, vault.device, lacking, now, keys, stale=True)]
     return []
 
 

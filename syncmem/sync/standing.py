@@ -132,7 +132,7 @@ class Standings:
             last_seen=_moment(self._now if own else max(seen, default=None)),
             behind=0 if own else sum(max(0, lacking) for lacking in apart),
             ahead=0 if own else sum(max(0, -lacking) for lacking in apart),
-            diverged=any(report is not None and report.diverged for report in reports),
+            diverged=member.live and any(report is not None and report.diverged for report in reports),
             scopes=tuple(scopes),
         )
 

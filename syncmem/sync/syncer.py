@@ -220,14 +220,15 @@ class Syncer:
             return [(known, others[known.id]) for known in self.ledger.earlier(address, key, self._now, others)]
 
     def _leave(self, earlier: Sequence[tuple[Known, EpochKey]], address: str, key: EpochKey) -> None:
-        """Leave mailboxes of earlier epochs: once all that was there is in the new one, it is to go from the old."""
+        """Leave mailboxes of earlier epochs from which all is gone that is in the new one; go on where some is."""
         for known, _ in earlier:
             with self._writing():
                 current = self.ledger.mailbox(address, key)
                 if self.ledger.awaits(current.no) or not self._holds_all(current):
                     continue
-                if not self.ledger.empty(known.no) and (key.scope != VAULT or self._all_in(key)):
-                    self.ledger.leave(known.no)
+                some = self.ledger.empty(known.no)
+                if some or key.scope != VAULT or self._all_in(key):
+                    self.ledger.leave(known.no, left=not some)
 
     def _holds_all(self, known: Known) -> bool:  # every event of its scope that this device holds
         there = self.ledger.holdings(known.no)

@@ -19,7 +19,7 @@ from syncmem.replica.chain import Log
 from syncmem.replica.replica import Replica, Written
 from syncmem.seal.envelope import EpochKey
 from syncmem.seal.keys import public_key
-from syncmem.seal.roster import Roster, epoch_keys
+from syncmem.seal.roster import Roster, epoch_keys, newest_key
 from syncmem.seal.statements import Statement, read_statement
 
 NO_VAULT: Final = (
@@ -86,11 +86,7 @@ class Vault:
 
     def known(self, scope: str) -> EpochKey | None:
         """The key of the current epoch, or of the newest that this device has (a stale device still reads there)."""
-        current = self.current(scope)
-        if current is not None:
-            return current
-        ours = [epoch for epoch in self.roster.epochs(scope) if epoch.id in self.keys]
-        return self.keys[ours[-1].id] if ours else None
+        return newest_key(self.roster, scope, self.keys)
 
     @property
     def addresses(self) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from syncmem import Environment, Memory
 from syncmem.environment import Keyring
 from syncmem.errors import FileError
+from syncmem.seal.keys import public_key
 from syncmem.wire.mailbox import Mailbox
 from tests.simulator.disk import Image, VirtualDisk
 from tests.simulator.fuse import Died, Fuse
@@ -63,7 +64,7 @@ class Device:
         self.clock = Clock(world, self.fuse)
         self.keyring = VirtualKeyring()
         self.saved: dict[str, Image] = {}  # what a step kept of its disk, and what kind of copy that is
-        self.answers: dict[int, tuple[dict[str, Any], int]] = {}  # transaction -> what was believed, what was erased
+        self.answers: dict[int, tuple[dict[str, Any], int]] = {}  # transaction -> what was believed, on how many events
         self.left: Image | None = None  # the disk as it was when the process died
         self.checked: dict[bytes, int] = {}  # log -> the place up to which it was looked at since it was opened
         self._world = world
@@ -119,3 +120,12 @@ class Device:
     @property
     def public(self) -> bytes | None:
         return self.memory._replica.device
+
+    @property
+    def id(self) -> str:
+        """By what others know it, also where it was put back and has written nothing since."""
+        author = self.memory._replica.author
+        side = author.side.read()
+        key = b"" if side is None else public_key(side.private)
+        known = self.public or (key if author._identities.can_sign_for(key) else b"")
+        return self.memory._telling.device_id(known)

@@ -108,7 +108,7 @@ def lose_the_side_file(world: World, device: Device, step: dict[str, Any]) -> st
         return SKIPPED
     world.removed.add(device.name)
     world.keyless.add(device.name)
-    world.orphans.add(device.memory._telling.device_id(device.public or b""))
+    world.orphans.add(device.id)
     with world.losing(device.name):
         device.memory.close()
         device.disk.files.clear()

@@ -104,7 +104,7 @@ def keep_answer(device: Device) -> None:
     """What is believed now is kept, to be asked again (I6): what was believed then."""
     n = device.memory._replica.last_transaction
     if n not in device.answers:
-        device.answers[n] = believed_then(device.memory, n), _erased(device.memory)
+        device.answers[n] = believed_then(device.memory, n), _held_since(device.memory, n)
     while len(device.answers) > ANSWERS_MAX:
         del device.answers[next(iter(device.answers))]
 
@@ -208,8 +208,8 @@ def _plain(belief: Belief) -> tuple[str, ...]:
 
 def asked_again(device: Device) -> None:
     """I6: what was believed at a time is still what was believed then; where something was erased, it is less."""
-    for n, (answer, erased) in sorted(device.answers.items()):
-        if erased == _erased(device.memory):
+    for n, (answer, held) in sorted(device.answers.items()):
+        if held <= _held_since(device.memory, n):
             must(
                 "I6", believed_then(device.memory, n) == answer, f"{device.name} now says otherwise of transaction {n}"
             )
@@ -225,9 +225,11 @@ def believed_then(memory: Memory, n: int) -> dict[str, Any]:
     return {str(slot): [tuple(row[3:]) for row in group] for slot, group in groupby(rows, key=lambda row: row[:3])}
 
 
-def _erased(memory: Memory) -> int:
-    """How many events were erased here."""
-    return int(memory._replica.db.execute("SELECT count(*) FROM erased").fetchone()[0])
+def _held_since(memory: Memory, n: int) -> int:
+    """How many legible events are held since that transaction; one that was erased and returns is held less long."""
+    rows = memory._replica.db.execute("SELECT position, count FROM runs WHERE tx <= ?", (n,)).fetchall()
+    erased = {row[0] for row in memory._replica.db.execute("SELECT position FROM erased")}
+    return sum(count - sum(first + i in erased for i in range(count)) for first, count in rows)
 
 
 def who_says_published_has(world: World, device: Device) -> None:

@@ -326,11 +326,13 @@ def sync(world: World, device: Device, step: dict[str, Any]) -> str:
 
 def synced(world: World, device: Device) -> str:
     """Sync; what came of it. A device writes during it, too: clock notes, notes of what it knew."""
+    known = device.id
     try:
         with world.noting(device):
             report = device.memory.sync()
     except Wiped:
         laws.must("I7", not device.path.exists(), f"{device.name} was told to wipe its memory, and has it still")
+        world.orphans.add(known)  # also where who told it so was none to do that, as turns out
         device.answers.clear()
         device.saved.clear()
         device.disk.files.clear()

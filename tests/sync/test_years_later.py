@@ -40,3 +40,27 @@ def test_after_ten_years_what_was_erased_stays_away_and_who_was_removed_stays_ou
         group.pass_time(timedelta(days=1, hours=1))
         group.settle("laptop", "phone")
     assert all(b"CANARY-OF-ZOE" not in event.payload for _, _, event in group.events_in_mailboxes())
+
+
+def test_what_a_removed_device_puts_into_a_mailbox_that_was_left_is_told_and_gone_at_the_next_sync(
+    group: Group,
+) -> None:
+    laptop = group.found()
+    phone, tablet = group.pair("phone"), group.pair("tablet")
+    phone.remember("zoe", "city", "CANARY-OF-ZOE")
+    group.settle()
+    tablet.remember("zoe", "job", "CANARY-OF-ZOE")
+    laptop.erase("zoe")
+    laptop.revoke("tablet")
+    for _ in range(3):
+        group.pass_time(timedelta(days=1, hours=1))
+        group.settle("laptop", "phone")
+    with pytest.raises(Revoked):
+        tablet.sync()
+    assert any(b"CANARY-OF-ZOE" in event.payload for _, _, event in group.events_in_mailboxes())
+    group.pass_time(timedelta(days=1, hours=1))
+    laptop.sync()
+    assert sum(box.erasing for box in laptop.status().mailboxes)
+    laptop.sync()
+    assert not sum(box.erasing for box in laptop.status().mailboxes)
+    assert all(b"CANARY-OF-ZOE" not in event.payload for _, _, event in group.events_in_mailboxes())
