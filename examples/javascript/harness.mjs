@@ -4,7 +4,7 @@ import {
   Fault, PLACE_MAX, compare, hex, invalid, isArray, isInt, isText, pack, sha256, unpack,
 } from "./canonical.mjs";
 import {
-  EPISODE, HEAD_0, chunkHash, clockNow, episodeOf, forget, hashed, logId, nextHead, readPayload, saltOf,
+  EPISODE, FRONTIER, HEAD_0, chunkHash, clockNow, episodeOf, forget, hashed, logId, nextHead, readPayload, saltOf,
 } from "./events.mjs";
 import { FOREVER, beliefDigest, fold } from "./fold.mjs";
 import { Replica, hashes, heads, isSigned, nameOf, readBundle, readFrame } from "./frames.mjs";
@@ -153,13 +153,14 @@ const words = {
     beliefs.sort((a, b) => compare(a.slice(0, 5), b.slice(0, 5)));
     return { beliefs, digests: Object.fromEntries(digests) };
   },
-  digest({ scope, frames, statements }) {
-    const logs = list(frames).map((frame) => readFrame(bytes(frame)))
-      .filter((frame) => frame.scope === scope || frame.scope === "vault")
-      .map(({ log, last, head }) => [log, last, head]);
-    const ids = list(statements).map((id) => bytes(id, 16));
-    const held = logs.reduce((sum, [, last]) => sum + last, BigInt(ids.length));
-    return { events: hex(sha256(pack([inOrder(logs), inOrder(ids)]))), held };
+  digest(ask) {
+    const logs = [...replicaOf(ask)[0].logs.values()].filter(({ scope }) => scope === ask.scope || scope === "vault");
+    const ends = logs
+      .map(({ id, entries, heads }) => [id, entries.findLastIndex(({ kind }) => kind !== FRONTIER) + 1, heads])
+      .filter(([, place]) => place > 0).map(([id, place, heads]) => [id, BigInt(place), heads[place]]);
+    const ids = list(ask.statements).map((id) => bytes(id, 16));
+    const held = logs.reduce((sum, { entries }) => sum + BigInt(entries.length), BigInt(ids.length));
+    return { events: hex(sha256(pack([inOrder(ends), inOrder(ids)]))), held };
   },
   keys(ask) {
     const keys = (names) => Object.fromEntries(Object.entries(names).map(([name, key]) => [name, hex(key)]));

@@ -17,9 +17,9 @@ from syncmem.environment import Environment, ManualClock, seeded_randomness
 from syncmem.errors import PeerError
 from syncmem.model.event import Erased, LogKey
 from syncmem.model.instant import FOREVER
-from syncmem.replica.chain import Log
 from syncmem.replica.digests import Digests, event_digest
 from syncmem.replica.replica import Replica
+from syncmem.replica.said import Said
 from syncmem.seal.keys import public_key
 from syncmem.wire.frames import read_frame
 
@@ -89,10 +89,11 @@ def _digests(replica: Replica, scopes: list[str]) -> dict[str, str]:
 
 
 def digest_word(ask: Ask) -> Answer:
-    """The event digest of a scope, of a replica that holds logs up to the ends of these frames, and statements."""
-    frames = [read_frame(data) for data in ask.each_data("frames")]
-    logs = [Log(no, frame.key.id, frame.key, frame.last, frame.head, 0, False) for no, frame in enumerate(frames)]
-    found = event_digest(ask.text("scope"), logs, ask.each_data("statements"))
+    """The event digest of a scope, of a replica that holds these frames, and statements."""
+    with _replica(ask) as replica:
+        replica.take_in([read_frame(data) for data in ask.each_data("frames")])
+        with replica.transaction():
+            found = event_digest(ask.text("scope"), Said(replica.db, replica.logs).all(), ask.each_data("statements"))
     return {"events": found.value.hex(), "held": found.held}
 
 

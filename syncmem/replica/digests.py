@@ -1,7 +1,8 @@
 """Digests of a scope: which events are held, and what is believed. Two devices with the same events show the same.
 
-Rules: the event digest is the hash of all that the scope's beliefs follow from; the belief digest is a sum over the
-current rectangles, kept by what changed: only slots touched since the last question are looked at again.
+Rules: the event digest is the hash of all that the scope's beliefs follow from: notes of arrival at the ends of logs
+are not in it, so nobody has to answer them; the belief digest is a sum over the current rectangles, kept by what
+changed: only slots touched since the last question are looked at again.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from syncmem.codec import pack_flat
 from syncmem.model.instant import FOREVER
 from syncmem.model.value import NONE, from_stored
 from syncmem.replica.catalog import VAULT
-from syncmem.replica.chain import Log
 from syncmem.replica.connection import Database
 from syncmem.replica.logs import Logs
+from syncmem.replica.said import End, Said
 from syncmem.replica.transactions import touched_since
 
 DIGEST_BYTES: Final = 32
@@ -33,7 +34,7 @@ class ScopeDigests(NamedTuple):
 
 
 class EventDigest(NamedTuple):
-    """A hash of 32 bytes, and the number of events and statements that it is over."""
+    """A hash of 32 bytes, and the number of events (all notes included) and statements that are held."""
 
     value: bytes
     held: int
@@ -44,12 +45,12 @@ class Digests:
 
     def __init__(self, database: Database, logs: Logs) -> None:
         self._db = database
-        self._logs = logs
+        self.said = Said(database, logs)
 
     def of(self, scope: str) -> ScopeDigests:
         """The digests of a scope as it is now; inside a write transaction."""
         statements = [row[0] for row in self._db.execute("SELECT id FROM statements").fetchall()]
-        events = event_digest(scope, self._logs.held(), statements)
+        events = event_digest(scope, self.said.all(), statements)
         void = self._db.execute("SELECT coalesce(sum(count), 0) FROM moves WHERE acts = 1").fetchone()[0]
         return ScopeDigests(events.value, self._beliefs(scope), events.held + int(void))
 
@@ -120,12 +121,12 @@ def _belief_bytes(
     return pack_flat([entity, predicate, lane, start, end, None if stored is NONE else stored, trust, contested])
 
 
-def event_digest(scope: str, logs: Iterable[Log], statements: Iterable[bytes]) -> EventDigest:
-    """The digest of a scope where some logs and statements (ids) are held.
+def event_digest(scope: str, ends: Iterable[End], statements: Iterable[bytes]) -> EventDigest:
+    """The digest of a scope where logs have said something up to their ends, and statements (ids) are held.
 
     Definitions count in every scope, and so does the removal of a device.
     """
-    counting = [log for log in logs if log.key is not None and log.key.scope in (scope, VAULT)]
-    rows = sorted([log.id, log.seq, log.head] for log in counting)
+    counting = [end for end in ends if end.log.key is not None and end.log.key.scope in (scope, VAULT)]
+    rows = sorted([end.log.id, end.place, end.head] for end in counting if end.place)
     ids = sorted(statements)
-    return EventDigest(sha256(pack_flat([rows, ids])).digest(), sum(log.seq for log in counting) + len(ids))
+    return EventDigest(sha256(pack_flat([rows, ids])).digest(), sum(end.log.seq for end in counting) + len(ids))

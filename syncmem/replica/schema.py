@@ -41,6 +41,7 @@ can be dropped and folded again.  Times are microseconds since 1970 UTC; ``-2**6
 ``recalls``        the read log: what was asked, and ``recalled``: the claims that were found.  Of this device alone
 ``items``          JSON objects under paths, of the predicates in ``item_kinds``, and ``item_fields``: by which they are
                    found; ``item_vectors``: of their texts, by ``item_models``.  Empty until a store of items is opened
+``said``           where each log last said something, frontier notes aside, as far as that was looked for
 ``slot_digests``   of each slot what is believed, as one number; ``belief_digests`` hold their sums by scope
 ``statements``     the roster: who belongs to the vault
 ``cuts``           where the logs of removed devices stop to count, since which transaction
@@ -80,6 +81,9 @@ CREATE TABLE runs (
 CREATE TABLE blocks (
     log INTEGER, block INTEGER, cover BLOB NOT NULL, opening BLOB NOT NULL, crc INTEGER NOT NULL,
     PRIMARY KEY (log, block)) WITHOUT ROWID;
+CREATE TABLE said (
+    log INTEGER PRIMARY KEY, place INTEGER NOT NULL, head BLOB NOT NULL, looked INTEGER NOT NULL,
+    looked_head BLOB NOT NULL);
 CREATE TABLE moves (
     position INTEGER PRIMARY KEY, log BLOB NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL,
     acts INTEGER NOT NULL DEFAULT 0);
@@ -253,7 +257,7 @@ CREATE TABLE reports (
 DERIVED_TABLES: Final = (
     *("slots", "pages", "beliefs", "denials", "links", "passages", "batches", "members", "withdrawals", "definitions"),
     *("predicates", "clock_notes", "sources", "slot_digests", "belief_digests", "entity_links", "aliases"),
-    *("erasures", "sightings", "mentions", "episodes", "imported"),
+    *("erasures", "sightings", "mentions", "episodes", "imported", "said"),
 )
 
 

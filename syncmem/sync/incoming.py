@@ -3,7 +3,8 @@
 Rules: checks go from the cheap to the costly and from the seal to the meaning: name, envelope, signature,
 sender, statements, frames; what fails is refused alone and with a reason, what only waits for something is
 held and tried again; events are taken in as a merge takes them, some at a time, and a blob counts as taken
-once all of its events are stored: a session that stops between finds the stored ones known the next time.
+once all of its events are stored: a session that stops between finds the stored ones known the next time; what a blob
+reports is kept with it, because it is told once.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from syncmem.sync.contents import BlobState, Contents, stretch
 from syncmem.sync.ledger import Ledger
 from syncmem.sync.mailboxes import Known
 from syncmem.sync.placed import Placed
+from syncmem.sync.reports import Reports
 from syncmem.sync.vault import Vault
 from syncmem.wire.blob import (
     BLOB_PAYLOAD_MAX,
@@ -33,7 +35,6 @@ from syncmem.wire.blob import (
     ItemKind,
     Offer,
     Places,
-    State,
     read_blob,
     read_lacks,
     read_missing,
@@ -81,12 +82,12 @@ class Incoming:
         self._replica = vault.replica
         self._ledger = ledger
         self._placed = Placed(vault.replica.db)
+        self._reports = Reports(vault.replica.db)
         self._key = key
         self.written: list[Written] = []
         self.lacking: dict[bytes, int] = {}  # log id -> last place held, of logs with a gap before what was read
         self._answered: set[BlobName] = set()  # whose questions were heard in this session
         self._shells: list[Contents] = []  # what was taken without some payloads
-        self.states: list[tuple[bytes, State]] = []  # what devices told that they hold
 
     def knowledge(self) -> int:
         """A number that grows with what is known here: while it is the same, what is held waits still."""
@@ -234,7 +235,8 @@ class Incoming:
             for offer in opened.offers:
                 self._ledger.offered(known.no, offer)
         if opened.blob.state is not None:
-            self.states.append((opened.blob.device, opened.blob.state))
+            now = self._replica.environment.clock.now()
+            self._reports.keep(self._key.scope, self._key.epoch, opened.blob.device, opened.blob.state, now)
 
     def _errors(self, opened: Opened) -> tuple[PeerError | None, list[PeerError]]:
         """What a blob waits for, if it does; and why some of its frames were refused."""

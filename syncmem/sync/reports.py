@@ -6,11 +6,10 @@ and beliefs both; equal events with other beliefs is never hidden: it is a fault
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from syncmem.replica.connection import Database
-from syncmem.replica.digests import Digests, ScopeDigests
+from syncmem.replica.digests import ScopeDigests
 from syncmem.wire.blob import State
 from syncmem.wire.mailbox import DIGEST_BYTES
 
@@ -40,27 +39,25 @@ class Report(NamedTuple):
 class Reports:
     """Reads and writes the table ``reports``."""
 
-    def __init__(self, database: Database, digests: Digests) -> None:
+    def __init__(self, database: Database) -> None:
         self._db = database
-        self._digests = digests
 
-    def keep(self, scope: str, epoch: bytes, states: Iterable[tuple[bytes, State]], now: int) -> None:
-        """Keep what devices told in what was just read; what one told before it held as much comes late and is not."""
+    def keep(self, scope: str, epoch: bytes, device: bytes, state: State, now: int) -> None:
+        """Keep what a device told; what it told before it held as much comes late and is not."""
         sql = (
             "INSERT INTO reports (device, scope, epoch, events, beliefs, held, seen) VALUES (?, ?, ?, ?, ?, ?, ?) "
             "ON CONFLICT DO UPDATE SET epoch = excluded.epoch, events = excluded.events, beliefs = excluded.beliefs, "
             "held = excluded.held, seen = excluded.seen WHERE excluded.held >= reports.held"
         )
-        self._db.executemany(sql, [(device, scope, epoch, *state, now) for device, state in states])
+        self._db.execute(sql, (device, scope, epoch, *state, now))
 
     def heard_in(self, scope: str, epoch: bytes) -> set[bytes]:
         """The devices whose last report about a scope came under the key of an epoch."""
         sql = "SELECT device FROM reports WHERE scope = ? AND epoch = ?"
         return {device for (device,) in self._db.execute(sql, (scope, epoch)).fetchall()}
 
-    def verify(self, scope: str, now: int) -> None:
+    def verify(self, scope: str, mine: ScopeDigests, now: int) -> None:
         """Compare the last reports about a scope with what is held and believed here; inside a write transaction."""
-        mine = self._digests.of(scope)
         for report in self.about(scope):
             if report.events != mine.events[:DIGEST_BYTES]:
                 continue

@@ -116,6 +116,7 @@ class Standings:
         scopes = sorted(self._vault.roster.scopes_of(member.device) & set(self._mine))
         reports = [self._reports[scope].get(member.device) for scope in scopes]
         verified = [self._is_verified(scope, report) for scope, report in zip(scopes, reports, strict=True)]
+        held = bool(scopes) and all(verified)
         times = [report.verified for report in reports if report is not None]
         seen = [report.seen for report in reports if report is not None]
         apart = self._apart(dict(zip(scopes, reports, strict=True)))
@@ -127,11 +128,11 @@ class Standings:
             own=own,
             live=member.live,
             added_by=added_by.name if added_by else "",
-            verified=own or (bool(scopes) and all(verified)),
+            verified=own or held,
             verified_at=_moment(min(time for time in times if time is not None)) if whole else None,
             last_seen=_moment(self._now if own else max(seen, default=None)),
-            behind=0 if own else sum(max(0, lacking) for lacking in apart),
-            ahead=0 if own else sum(max(0, -lacking) for lacking in apart),
+            behind=0 if own or held else sum(max(0, lacking) for lacking in apart),
+            ahead=0 if own or held else sum(max(0, -lacking) for lacking in apart),
             diverged=member.live and any(report is not None and report.diverged for report in reports),
             scopes=tuple(scopes),
         )

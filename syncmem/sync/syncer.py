@@ -66,7 +66,7 @@ class Syncer:
         self.vault = Vault(self.replica)
         self.ledger = Ledger(self.replica.db)
         self.digests = Digests(self.replica.db, self.replica.logs)
-        self.reports = Reports(self.replica.db, self.digests)
+        self.reports = Reports(self.replica.db)
         self.room = Room(self.ledger)
 
     # -- the vault ----------------------------------------------------------------------------------
@@ -306,9 +306,8 @@ class Syncer:
                 self.ledger.forget_waiting(known.no)
                 if self.replica.identity.incarnation == born:
                     self.replica.author.renounce()
-            self.reports.keep(key.scope, key.epoch, incoming.states, now)
             for scope in self.vault.scopes:
-                self.reports.verify(scope, now)
+                self.reports.verify(scope, self.digests.of(scope), now)
         return Synced(address, key.scope, session.outcomes, error, None if farewell else key, mailbox.push)
 
     def contents(self, mailbox: Mailbox, address: str, key: EpochKey) -> Contents:

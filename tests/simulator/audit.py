@@ -70,7 +70,7 @@ def agree(world: World, members: list[Device]) -> None:
     """I1, I14: equal, and known to be."""
     for scope in world.scopes:
         having = [device for device in members if scope in device.memory._syncer.vault.scopes]
-        stands = {standing(device.memory, scope) for device in having}
+        stands = {standing(device.memory, scope, notes=True) for device in having}
         must("I1", len(stands) <= 1, f"{[d.name for d in having]} differ in {scope}")
     if world.losses and any(box.missing for device in members for box in device.memory.status().mailboxes):
         world.time += MISSED  # what a mailbox lost and nobody holds is told of for so long

@@ -32,9 +32,11 @@ from typing import TYPE_CHECKING, Any
 from syncmem import Memory
 from syncmem.codec import pack
 from syncmem.errors import Unreadable
+from syncmem.model.event import Erased, Kind
 from syncmem.model.frame import Frame
 from syncmem.model.instant import FOREVER, to_datetime
 from syncmem.replica.catalog import VAULT
+from syncmem.replica.chain import Log
 from syncmem.results import Belief
 from syncmem.seal.envelope import HINT_BYTES, MAGIC, SALT_BYTES, EpochKey, padded_length, unseal
 from syncmem.sync.contents import Contents
@@ -114,16 +116,23 @@ def keep_standing(world: World, device: Device) -> None:
     world.stood.setdefault(device.name, set()).update(standing(device.memory, scope) for scope in world.scopes)
 
 
-def standing(memory: Memory, scope: str) -> bytes:
-    """What is held and believed of a scope."""
+def standing(memory: Memory, scope: str, *, notes: bool = False) -> bytes:
+    """What is held and believed of a scope; only with ``notes`` also the frontier notes at the ends of logs."""
     logs = [log for log in memory._replica.logs.held() if log.key and log.key.scope in (scope, VAULT)]
+    ends = [(log, log.seq if notes else _said(memory, log)) for log in logs]
     sql = (
         "SELECT s.entity, s.predicate, b.lane, b.valid_from, b.valid_to, b.value, b.trust, b.contested "
         f"FROM beliefs b JOIN slots s ON s.id = b.slot WHERE b.known_to = {FOREVER} AND s.scope = ? ORDER BY 1, 2, 3, 4"
     )
     rows = [list(row) for row in memory._replica.db.execute(sql, (scope,)).fetchall()]
-    held = sorted([log.id, log.seq, log.head] for log in logs)
+    held = sorted([log.id, place, memory._replica.logs.head_at(log, place)] for log, place in ends if place)
     return scope.encode() + sha256(b"".join(map(pack, [*held, *rows]))).digest()
+
+
+def _said(memory: Memory, log: Log) -> int:
+    """The last place of a log that holds no frontier note."""
+    placed = [each for first, run in memory._replica.logs.runs(log.no) for each in enumerate(run, first)]
+    return max((seq for seq, e in placed if isinstance(e, Erased) or e.kind != Kind.FRONTIER), default=0)
 
 
 # -- when somebody looks --------------------------------------------------------------------------------

@@ -46,8 +46,9 @@ def test_in_sync_is_said_only_of_what_was_verified(group: Group) -> None:
     group.sync("phone")
     assert phone.status().waiting_for == ("laptop",)  # sent, and not verified by anybody
     group.sync("laptop")
-    assert not laptop.status().in_sync  # the phone has not said yet that it holds what the laptop noted
-    group.settle()
+    assert laptop.status().in_sync  # the phone said with what it wrote that it holds the rest
+    assert not phone.status().in_sync
+    group.sync("phone")
     group.assert_in_sync()
 
 

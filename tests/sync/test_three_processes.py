@@ -70,10 +70,13 @@ def test_where_nobody_can_be_asked_who_may_come_in_both_devices_are_told_what_to
     shell.run("--db", "phone.db", "remember", "ana", "language", "Greek")
     for name in ("phone", "laptop"):
         assert shell.run("--db", f"{name}.db", "sync").code == 0
+    assert "In sync: verified with every device." in shell.text("--db", "laptop.db", "status")
+    shell.run("--db", "laptop.db", "remember", "ana", "language", "Welsh")
+    assert shell.run("--db", "laptop.db", "sync").code == 0
     assert "Not verified yet with: phone. Run 'syncmem sync' there, and then here." in shell.text(
         "--db", "laptop.db", "status"
     )
-    assert "1 event behind" in shell.text("--db", "laptop.db", "status")
+    assert "2 events behind" in shell.text("--db", "laptop.db", "status")
     for name in ("phone", "laptop"):  # which is what it says
         assert shell.run("--db", f"{name}.db", "sync").code == 0
     assert "In sync: verified with every device." in shell.text("--db", "laptop.db", "status")

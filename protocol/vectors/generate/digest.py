@@ -31,7 +31,8 @@ def told(
     erased: Sequence[int] = (),
 ) -> Vector:  # fmt: skip
     """What is held, and which logs of it count."""
-    rows = sorted([[one.id, len(one.events), one.heads[-1]] for one in counting], key=lambda row: row[0])
+    ends = [(one, _said(one)) for one in counting]
+    rows = sorted([[one.id, place, one.heads[place]] for one, place in ends if place], key=lambda row: row[0])
     ask = {
         "word": "digest", "scope": scope, "frames": [one.frame(erased=erased).hex() for one in held],
         "statements": [id.hex() for id in statements],
@@ -41,6 +42,21 @@ def told(
     return Vector(
         "digest", name, says, ask, {"outcome": "accepted", "events": hashed, "held": events + len(statements)}
     )
+
+
+def _said(log: Log) -> int:
+    """The last place of a log that holds no frontier note."""
+    return max((place for place, (kind, *_) in enumerate(log.events, 1) if kind != 10), default=0)
+
+
+def noted(said_first: int, *, then: int = 0) -> Log:
+    """A log with events, two frontier notes, and other events."""
+    written = log(BO, "vault", said_first)
+    for number in range(2):
+        written.write(10, day(20 + number), [number, 1, [[VAULT.id, 1, VAULT.heads[1][:8]]], None])
+    for number in range(then):
+        written.write(1, day(30 + number), said("Lisbon"))
+    return written
 
 
 def vectors() -> Iterator[Vector]:
@@ -56,3 +72,9 @@ def vectors() -> Iterator[Vector]:
     yield told("scope-without-events", says, "garden", ALL, [VAULT, BOS_VAULT], STATEMENTS)
     says = "Erased events count as before: their places and their chain are the same."
     yield told("erased", says, "work", [VAULT, WORK], [VAULT, WORK], erased=[1])
+    says = "Notes at the end of a log do not count: who holds them holds no more of what is believed."
+    yield told("notes-at-the-end", says, "vault", [VAULT, noted(1)], [VAULT, noted(1)])
+    says = "Notes before another event count as places before it."
+    yield told("notes-within", says, "vault", [VAULT, noted(1, then=1)], [VAULT, noted(1, then=1)])
+    says = "A log of notes alone does not count."
+    yield told("notes-alone", says, "vault", [VAULT, noted(0)], [VAULT, noted(0)])
