@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from syncmem.errors import FileError, InvalidInput, NotFound
+from syncmem.errors import DiskFull, FileError, InvalidInput, NotFound
 from syncmem.relay.books import Box, Kept, books
 from syncmem.relay.rows import RowStore
 from syncmem.relay.store import SqliteStore
@@ -112,6 +112,10 @@ class Care:
             Path(path).unlink(missing_ok=True)
             if isinstance(error, OSError):
                 raise FileError(f"{path} cannot be written ({error.strerror}); choose another place") from error
+            if isinstance(error, DiskFull):  # where the copy is made, not where the store is
+                raise DiskFull(
+                    f"there is no room for a copy in {Path(path).parent}; free as much as the store"
+                ) from error
             raise
 
     def renew(self) -> int:

@@ -43,6 +43,9 @@ _AT_START: Final[dict[type[FileError], str]] = {
 }
 
 
+_UNUSABLE: Final = "it cannot be used ({}); check that the folder is one, and that it can be written, or choose another"
+
+
 class StoreFile:
     """The open file. Safe from several threads: one at a time holds it."""
 
@@ -56,7 +59,7 @@ class StoreFile:
                 self.db = connect(str(self._path), admit=_alone)
                 self._prepare(schema, bytes_max)
         except FileError as error:
-            why = _AT_START.get(type(error), str(error))
+            why = _AT_START.get(type(error), f"{_UNUSABLE.format(error.__cause__ or error)}")
             raise type(error)(f"{self._path}: {why}") from error
         except OSError as error:
             raise FileError(f"{folder} cannot be used ({error.strerror}); choose another --data") from error

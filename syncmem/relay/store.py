@@ -121,6 +121,8 @@ class SqliteStore(RowStore):
                 taken = self._together.do_all([partial(self._answer, each, {}) for each in requests], check)
                 for request, one in zip(requests, taken, strict=True):
                     self._tell(request, one)
+                if any(request.puts for request in requests):
+                    self._say_room(there=True)
                 return [self._answered(one) for one in taken]
         return super().exchange_all(requests)
 
