@@ -28,6 +28,7 @@ from starlette.routing import Route
 from syncmem.errors import FileError, InvalidInput, NotFound, SyncmemError
 from syncmem.private import open_new
 from syncmem.relay.care import Care
+from syncmem.relay.file import for_the_operator
 
 FILE_NAME: Final = "relay.control"  # in the relay's folder: where it listens, and the secret
 COPY: Final = FILE_NAME + ".{}.backup"  # a copy on its way
@@ -79,7 +80,8 @@ def _check(request: Request, secret: str) -> None:
 
 def _answered(answer: Callable[[], Any]) -> Response:
     try:
-        return JSONResponse(answer())
+        with for_the_operator():
+            return JSONResponse(answer())
     except SyncmemError as error:
         return _told(error)
 

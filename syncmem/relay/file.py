@@ -152,10 +152,21 @@ class StoreFile:
 
 
 @contextmanager
+def for_the_operator() -> Iterator[None]:
+    """The words of a failure as its operator is told, who cannot tell the operator."""
+    try:
+        yield
+    except Damaged as error:
+        raise Damaged(f"the store: {_AT_START[Damaged]}") from error
+
+
+@contextmanager
 def in_words() -> Iterator[None]:
     """Failures of SQLite as errors of files."""
     try:
         yield
+    except UnicodeDecodeError as error:  # words that SQLite quotes from a damaged file
+        raise Damaged(_WORDS[_CORRUPT][1]) from error
     except dbapi.Error as error:
         code = getattr(error, "sqlite_errorcode", _IOERR) & 0xFF
         kind, words = _WORDS.get(code, (FileError, _FAILS))

@@ -10,11 +10,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from syncmem.errors import Busy, FileError, InvalidInput
+from syncmem.cli.app import cli
+from syncmem.errors import Busy, Damaged, FileError, InvalidInput
 from syncmem.relay import control, restoring
 from syncmem.relay.care import Care
 from syncmem.relay.control import FILE_NAME as CONTROL
@@ -24,6 +27,7 @@ from syncmem.relay.limits import MIB, Limits
 from syncmem.relay.moving import move
 from syncmem.relay.restoring import REPLACED, restore
 from syncmem.relay.store import SqliteStore
+from syncmem.replica.driver import PAGE_BYTES
 from syncmem.seal.envelope import EpochKey
 from syncmem.seal.keys import public_key
 from syncmem.wire.mailbox import BlobName, Exchange, Outcome, Put, digest
@@ -125,6 +129,39 @@ def stranger(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest
 def test_another_program_at_the_port_of_a_killed_relay_is_not_waited_for(stranger: Path) -> None:
     with pytest.raises(FileError, match=r"another program listens where the relay did; remove relay\.control"):
         Running.at(stranger)
+
+
+# -- what a disk damaged ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_damaged_file_is_told_as_damaged_by_whatever_reads_it(tmp_path: Path, seed: int) -> None:
+    """Bytes and pages that changed, a file that is cut off: no failure but in words that say what to do."""
+    random, path = Random(seed), tmp_path / FILE_NAME
+    filled(tmp_path, new_key(), *[random.randbytes(3000) for _ in range(40)])
+    data = bytearray(path.read_bytes())
+    match seed % 3:
+        case 0:
+            for place in random.sample(range(100, len(data)), 60):
+                data[place] ^= 1 << random.randrange(8)
+        case 1:
+            page = random.randrange(1, len(data) // PAGE_BYTES) * PAGE_BYTES
+            data[page : page + PAGE_BYTES] = random.randbytes(PAGE_BYTES)
+        case 2:
+            del data[random.randrange(PAGE_BYTES, len(data)) :]
+    path.write_bytes(data)
+    told = CliRunner().invoke(cli, ["relay", "verify", "--data", str(tmp_path)])
+    assert told.exit_code in (1, 4)
+    assert "devices" in told.output or "restore a backup" in told.output
+    assert "operator" not in told.output
+
+
+def test_words_of_a_damaged_schema_that_are_no_text_are_damage(tmp_path: Path) -> None:
+    filled(tmp_path, new_key(), b"one")
+    path = tmp_path / FILE_NAME
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE mailboxes", b"CREA\xd9\xffTABLE mailboxes"))
+    with pytest.raises(Damaged, match="it is damaged or no store of a relay"):
+        SqliteStore(tmp_path, os.urandom)
 
 
 # -- putting back ----------------------------------------------------------------------------------------
