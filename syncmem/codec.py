@@ -200,7 +200,8 @@ def is_canonical(value: Any, depth: int = 0) -> bool:
         if not _ascend(value):
             return False
         value = value.values()
-    return all(is_canonical(item, depth + 1) for item in value if type(item) not in FLAT)
+    inner = [item for item in value if type(item) not in FLAT]  # mostly none: a generator for nothing costs more
+    return not inner or all(is_canonical(item, depth + 1) for item in inner)
 
 
 def _ascend(keys: Collection[Any]) -> bool:

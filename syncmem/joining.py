@@ -127,6 +127,28 @@ class Joining(Opened):
             self._syncer.vault.drop_address(address)
             self._syncer.ledger.leave_address(address)
 
+    def move_mailbox(self, old: str, new: str) -> None:
+        """Sync through another address instead: the same mailbox under another name, or what was put in its place.
+
+        What it holds is looked at when it is next read, and what it lacks is sent.
+
+        Raises:
+            InvalidInput: ``old`` is not in use, or ``new`` is no address.
+        """
+        from syncmem.sync import shown
+
+        self._syncer.mailbox(new).close()
+        with self._lock, self._replica.transaction():
+            used = self._syncer.vault.addresses
+            meant = [address for address in used if old in (address, shown(address))]
+            if not meant:
+                others = ", ".join(map(shown, used)) or "nobody"
+                raise InvalidInput(f"this device does not sync with {shown(old)}; it does with: {others}")
+            for address in meant:
+                self._syncer.vault.drop_address(address)
+                self._syncer.vault.add_address(new)
+                self._syncer.ledger.move_address(address, new)
+
     def share(self, scope: str) -> None:
         """Give a scope a key and a mailbox of its own, so that it can be shared with chosen devices."""
         self._syncer.share(statements.name("scope", scope))

@@ -188,11 +188,12 @@ def _asked(settings: Settings, what: str, **asked: Any) -> Any:
     """The answer of the relay that runs on a folder, or of the store itself: a database is open to several."""
     from syncmem.relay.care import Care
     from syncmem.relay.control import Running
+    from syncmem.relay.file import for_the_operator
 
     running = None if settings.data is None else Running.at(settings.data)
     if running is not None:
         return running.ask(what, **asked)
-    with closing(_store(settings)) as store:
+    with closing(_store(settings)) as store, for_the_operator():
         return getattr(Care(store, os.urandom), what)(**asked)
 
 

@@ -151,6 +151,19 @@ def _sync_on(session: Session, memory: Memory, mailboxes: tuple[str, ...], show_
         raise syncing.error
 
 
+@verb("move-mailbox")
+@click.argument("old")
+@click.argument("new")
+def move_mailbox(session: Session, old: str, new: str) -> None:
+    """Sync at the address NEW instead of OLD: a relay has another name now, a folder lies elsewhere.
+
+    The mailbox goes on as it was; what it lacks is sent when this device next syncs.
+    """
+    from syncmem.sync import shown
+
+    _change(session, f"Moved to {shown(new)}; now run 'syncmem sync'.", lambda memory: memory.move_mailbox(old, new))
+
+
 @verb("status")
 def status(session: Session) -> None:
     """What is verified, pending, held or refused."""

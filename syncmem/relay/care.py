@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from syncmem.errors import FileError, InvalidInput, NotFound
+from syncmem.errors import Damaged, DiskFull, FileError, InvalidInput, NotFound
 from syncmem.relay.books import Box, Kept, books
 from syncmem.relay.rows import RowStore
 from syncmem.relay.store import SqliteStore
@@ -22,6 +22,9 @@ from syncmem.wire.mailbox import MAILBOX_BYTES, digest
 
 HANDLE_DIGITS: Final = 8
 PROBLEMS_MAX: Final = 100  # told of; the rest is counted
+_UNREADABLE: Final = (
+    "the file cannot be read to its end; restore a backup, or begin anew: devices bring what is missing"
+)
 
 
 class Care:
@@ -73,21 +76,21 @@ class Care:
 
     def verify(self) -> dict[str, Any]:
         """Whether all is there and as it was put: what is wrong, each with what it means."""
-        problems = [f"the file: {each}; restore a backup" for each in self._books.damage()]
-        count = 0
-        for kept in self._kept():
-            count += 1
-            if not _is_whole(kept):
-                where = " ".join(part.hex() if isinstance(part, bytes) else str(part) for part in kept.place)
-                problems.append(
-                    f"blob {where} is not what was put; devices that hold its contents send them again once asked"
-                )
-        sums, ends = self._books.wrong()
-        problems += [f"mailbox {id.hex()} is counted wrong; restore a backup" for id in sums]
-        problems += [f"a stream of mailbox {id.hex()} ends elsewhere; restore a backup" for id in ends]
-        boxes, held = self._books.totals()
+        problems: list[str] = []
+        boxes = blobs = held = 0
+        try:
+            problems += [f"the file: {each}; restore a backup" for each in self._books.damage()]
+            boxes, held = self._books.totals()
+            for kept in self._kept():
+                blobs += 1
+                problems += _wrong(kept)
+            sums, ends = self._books.wrong()
+            problems += [f"mailbox {id.hex()} is counted wrong; restore a backup" for id in sums]
+            problems += [f"a stream of mailbox {id.hex()} ends elsewhere; restore a backup" for id in ends]
+        except Damaged:
+            problems.insert(0, _UNREADABLE)
         told = problems[:PROBLEMS_MAX]
-        return {"mailboxes": boxes, "blobs": count, "bytes": held, "problems": told, "problem_count": len(problems)}
+        return {"mailboxes": boxes, "blobs": blobs, "bytes": held, "problems": told, "problem_count": len(problems)}
 
     def _kept(self) -> Iterator[Kept]:
         after: tuple[Any, ...] = ()
@@ -112,6 +115,10 @@ class Care:
             Path(path).unlink(missing_ok=True)
             if isinstance(error, OSError):
                 raise FileError(f"{path} cannot be written ({error.strerror}); choose another place") from error
+            if isinstance(error, DiskFull):  # where the copy is made, not where the store is
+                raise DiskFull(
+                    f"there is no room for a copy in {Path(path).parent}; free as much as the store"
+                ) from error
             raise
 
     def renew(self) -> int:
@@ -119,10 +126,13 @@ class Care:
         return self._books.renew(self._randomness)
 
 
-def _is_whole(kept: Kept) -> bool:
+def _wrong(kept: Kept) -> list[str]:
     if kept.object is not None:
-        return True  # object storage answers for what it holds
-    return kept.blob is not None and len(kept.blob) == kept.size and digest(kept.blob) == kept.digest
+        return []  # object storage answers for what it holds
+    if isinstance(kept.blob, bytes) and len(kept.blob) == kept.size and digest(kept.blob) == kept.digest:
+        return []
+    where = " ".join(part.hex() if isinstance(part, bytes) else str(part) for part in kept.place)
+    return [f"blob {where} is not what was put; devices that hold its contents send them again once asked"]
 
 
 def handle_of(mailbox: bytes) -> str:

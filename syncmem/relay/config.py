@@ -30,6 +30,7 @@ from pydantic_core import ErrorDetails
 
 from syncmem.errors import InvalidInput
 from syncmem.relay.limits import Limits
+from syncmem.relay.stores import DATABASES
 
 PREFIX: Final = "SYNCMEM_RELAY_"
 DEFAULT_PORT: Final = 8750
@@ -101,6 +102,13 @@ class Settings(BaseModel):
     @classmethod
     def _is_long(cls, value: SecretStr | None) -> SecretStr | None:
         return None if value is None else cls._are_long((value,))[0]
+
+    @field_validator("store")
+    @classmethod
+    def _is_database(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(DATABASES):
+            raise ValueError("it is no database of a relay; use postgres://USER@HOST/NAME, or data for a folder")
+        return value
 
     @field_validator("metrics")
     @classmethod

@@ -28,10 +28,14 @@ from starlette.routing import Route
 from syncmem.errors import FileError, InvalidInput, NotFound, SyncmemError
 from syncmem.private import open_new
 from syncmem.relay.care import Care
+from syncmem.relay.file import for_the_operator
 
 FILE_NAME: Final = "relay.control"  # in the relay's folder: where it listens, and the secret
+COPY: Final = FILE_NAME + ".{}.backup"  # a copy on its way
 SECRET_BYTES: Final = 32
+PROBE_SECONDS: Final = 30.0  # for an answer to who asks whether a relay is there
 SECONDS_MAX: Final = 3600.0  # a large store is verified and copied in less
+_ANOTHER: Final = "another program listens where the relay did; remove relay.control if no relay runs here"
 ASKED: Final = ("mailboxes", "quota", "verify", "gc")
 _KINDS: Final[dict[str, type[SyncmemError]]] = {kind.__name__: kind for kind in (FileError, InvalidInput, NotFound)}
 
@@ -49,7 +53,7 @@ def controlled(care: Care, folder: Path, secret: str, drawn: Callable[[int], byt
 
     async def backup(request: Request) -> Response:
         _check(request, secret)
-        copy = folder / f"{FILE_NAME}.{drawn(8).hex()}.backup"
+        copy = folder / COPY.format(drawn(8).hex())
         try:
             await run_in_threadpool(care.backup, copy)
         except SyncmemError as error:
@@ -76,7 +80,8 @@ def _check(request: Request, secret: str) -> None:
 
 def _answered(answer: Callable[[], Any]) -> Response:
     try:
-        return JSONResponse(answer())
+        with for_the_operator():
+            return JSONResponse(answer())
     except SyncmemError as error:
         return _told(error)
 
@@ -87,9 +92,10 @@ def _told(error: SyncmemError) -> Response:
 
 
 def publish(folder: Path, port: int, secret: str) -> Path:
-    """Leave in the folder where the relay listens, and its secret; the file."""
+    """Leave in the folder where the relay listens, and its secret; the file. What a killed one left there goes."""
     path = folder / FILE_NAME
-    path.unlink(missing_ok=True)
+    for left in (path, *folder.glob(COPY.format("*"))):
+        left.unlink(missing_ok=True)
     with os.fdopen(open_new(path), "w", encoding="ascii") as file:
         json.dump({"port": port, "secret": secret}, file)
     return path
@@ -124,15 +130,20 @@ class Running:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise FileError(f"{Path(folder) / FILE_NAME} cannot be read; run this as the relay's own user") from error
         try:
-            found._open("/", b"{}").close()
+            found._open("/", b"{}", PROBE_SECONDS).close()
         except ConnectionError:
             return None  # left by one that was killed
+        except (OSError, HTTPException) as error:
+            raise FileError(_ANOTHER) from error
         return found
 
     def ask(self, what: str, **asked: Any) -> Any:
         """What the care of the store answers; see :class:`syncmem.relay.care.Care`. Raises its errors."""
-        with self._open(f"/{what}", json.dumps(asked).encode()) as answer:
-            return _read(answer)
+        try:
+            with self._open(f"/{what}", json.dumps(asked).encode()) as answer:
+                return _read(answer)
+        except (OSError, HTTPException) as error:
+            raise FileError("the relay ended meanwhile, and did not answer; ask again") from error
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """A copy as of now in a new file.
@@ -153,7 +164,8 @@ class Running:
             raise FileError(f"{target} exists already; choose another name for the backup") from error
         except (OSError, HTTPException) as error:
             _remove(target)
-            raise FileError(f"{target} cannot be written ({error}); choose another place") from error
+            why = getattr(error, "strerror", None) or error
+            raise FileError(f"{target} cannot be written ({why}); choose another place") from error
         except SyncmemError:
             _remove(target)
             raise
@@ -161,15 +173,15 @@ class Running:
             _remove(target)
             raise FileError("the relay broke the backup off; make it again")
 
-    def _open(self, path: str, body: bytes) -> HTTPResponse:
-        connection = HTTPConnection("127.0.0.1", self._port, timeout=SECONDS_MAX)
+    def _open(self, path: str, body: bytes, seconds: float = SECONDS_MAX) -> HTTPResponse:
+        connection = HTTPConnection("127.0.0.1", self._port, timeout=seconds)
         connection.request("POST", path, body, {"authorization": self._secret, "connection": "close"})
         return connection.getresponse()
 
 
 def _read(answer: HTTPResponse) -> Any:
     if answer.status == 403:
-        raise FileError("another program listens where the relay did; remove relay.control if no relay runs here")
+        raise FileError(_ANOTHER)
     told = json.loads(answer.read())
     if answer.status != 200:
         raise _KINDS[told["error"]](told["message"])

@@ -43,6 +43,9 @@ _AT_START: Final[dict[type[FileError], str]] = {
 }
 
 
+_UNUSABLE: Final = "it cannot be used ({}); check that the folder is one, and that it can be written, or choose another"
+
+
 class StoreFile:
     """The open file. Safe from several threads: one at a time holds it."""
 
@@ -56,7 +59,7 @@ class StoreFile:
                 self.db = connect(str(self._path), admit=_alone)
                 self._prepare(schema, bytes_max)
         except FileError as error:
-            why = _AT_START.get(type(error), str(error))
+            why = _AT_START.get(type(error), f"{_UNUSABLE.format(error.__cause__ or error)}")
             raise type(error)(f"{self._path}: {why}") from error
         except OSError as error:
             raise FileError(f"{folder} cannot be used ({error.strerror}); choose another --data") from error
@@ -149,10 +152,21 @@ class StoreFile:
 
 
 @contextmanager
+def for_the_operator() -> Iterator[None]:
+    """The words of a failure as its operator is told, who cannot tell the operator."""
+    try:
+        yield
+    except Damaged as error:
+        raise Damaged(f"the store: {_AT_START[Damaged]}") from error
+
+
+@contextmanager
 def in_words() -> Iterator[None]:
     """Failures of SQLite as errors of files."""
     try:
         yield
+    except UnicodeDecodeError as error:  # words that SQLite quotes from a damaged file
+        raise Damaged(_WORDS[_CORRUPT][1]) from error
     except dbapi.Error as error:
         code = getattr(error, "sqlite_errorcode", _IOERR) & 0xFF
         kind, words = _WORDS.get(code, (FileError, _FAILS))

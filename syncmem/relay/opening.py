@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from syncmem.environment import Clock
+from syncmem.errors import InvalidInput
 from syncmem.objects import Objects
 from syncmem.relay.limits import Limits
 from syncmem.relay.rows import RowStore
+from syncmem.relay.stores import DATABASES
 
 
 def open_store(
@@ -27,6 +29,8 @@ def open_store(
         InvalidInput: an address is none, or an extra is not installed.
         FileError: the store cannot be opened; see its kinds.
     """
+    if "://" in address and not is_database(address):
+        raise InvalidInput(f"{shown(address)} is no place for a relay's store; use postgres://..., or a folder")
     objects = None if blobs is None else Objects(blobs)
     try:
         if is_database(address):
@@ -46,5 +50,10 @@ def open_store(
     return store
 
 
+def shown(address: str) -> str:
+    """The kind of an address alone: what follows may hold a password."""
+    return f"{address.partition('://')[0]}://..."
+
+
 def is_database(address: str) -> bool:
-    return address.startswith(("postgres://", "postgresql://"))
+    return address.startswith(DATABASES)

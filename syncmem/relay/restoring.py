@@ -47,9 +47,8 @@ def restore(
         make_folder(prepared)
         shutil.copyfile(source, prepared / FILE_NAME)
         found = _prepare(prepared, blobs)
-        for suffix in ("", "-wal", "-shm"):
-            if Path(f"{there}{suffix}").exists():
-                os.replace(f"{there}{suffix}", f"{target / REPLACED}{suffix}")
+        _check_unused(target, blobs)  # a relay may have been started meanwhile
+        _keep(there, target / REPLACED)
         os.replace(prepared / FILE_NAME, there)
     except OSError as error:
         raise FileError(f"{target} cannot be written ({error.strerror}); make room, or check the rights") from error
@@ -57,6 +56,22 @@ def restore(
         shutil.rmtree(prepared, ignore_errors=True)
     Environment().disk.flush(str(there))
     return found
+
+
+def _keep(there: Path, beside: Path) -> None:
+    """A store gets another name and stays under its own until it is replaced: there is one at every moment.
+
+    First what lies beside it, which belongs to no other file: it is empty unless the store is damaged.
+    """
+    for suffix in ("-wal", "-shm"):
+        if Path(f"{there}{suffix}").exists():
+            os.replace(f"{there}{suffix}", f"{beside}{suffix}")
+    if there.exists():
+        beside.unlink(missing_ok=True)
+        try:
+            os.link(there, beside)
+        except OSError:  # a file system without links
+            os.replace(there, beside)
 
 
 def _check_unused(folder: Path, blobs: str | None) -> None:

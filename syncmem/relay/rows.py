@@ -60,6 +60,7 @@ class RowStore(Store):
         self.prefix = ""
         self.inline_bytes = INLINE_BYTES
         self.together = False
+        self._full = False
 
     def exchange(self, request: Exchange) -> Answer:
         """Keep what is put, and say what is there. Where there is no room, nothing was kept."""
@@ -69,13 +70,28 @@ class RowStore(Store):
         except DiskFull as error:
             if not request.puts:
                 raise
-            with suppress(FileError):  # what cannot be noted now is collected later
-                self._remove_objects(self._abandon([*objects.values()]))
-            taken = self._take(replace(request, puts=()), {})
-            results = [PutResult(Outcome.OVER_QUOTA, str(error))] * len(request.puts)
-            taken = replace(taken, answer=replace(taken.answer, results=results))
+            self._say_room(there=False)
+            taken = self._refused(request, objects, str(error))
+        else:
+            if request.puts:
+                self._say_room(there=True)
         self._remove_objects(taken.unneeded)
         return self._answered(taken)
+
+    def _refused(self, request: Exchange, objects: Mapping[BlobName, str], why: str) -> Taken:
+        with suppress(FileError):  # what cannot be noted now is collected later
+            self._remove_objects(self._abandon([*objects.values()]))
+        taken = self._take(replace(request, puts=()), {})
+        results = [PutResult(Outcome.OVER_QUOTA, why)] * len(request.puts)
+        return replace(taken, answer=replace(taken.answer, results=results))
+
+    def _say_room(self, *, there: bool) -> None:
+        """Tell the operator once when there is no room, and once when there is some again."""
+        if there and self._full:
+            _log.warning("there is room again")
+        elif not there and not self._full:
+            _log.error("there is no room left: puts are refused; free some space, or raise the limits")
+        self._full = not there
 
     def exchange_all(self, requests: Sequence[Exchange]) -> Sequence[Answer | Exception]:
         """See :class:`syncmem.relay.stores.Store`."""

@@ -40,6 +40,7 @@ from syncmem.relay.waking import Waking
 from syncmem.stopping import end_in_order
 
 FILES_BESIDE: Final = 64  # open beside connections
+COLLECTED_AFTER: Final = 10_000  # objects more than before: above what all requests at work are made of
 
 
 def serve(settings: Settings, ready: Callable[[str], None] = print, *, environment: Environment | None = None) -> None:
@@ -78,6 +79,7 @@ def serve(settings: Settings, ready: Callable[[str], None] = print, *, environme
         ready(f"{scheme}://{host}:{listening.getsockname()[1]}")
         gc.collect()
         gc.freeze()  # what is there by now stays, and need not be looked through again every few thousand requests
+        gc.set_threshold(COLLECTED_AFTER)
         made.run(sockets=[listening])
 
 

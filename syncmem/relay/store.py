@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -18,6 +18,7 @@ from syncmem.environment import Clock
 from syncmem.errors import Busy, DiskFull, FileError
 from syncmem.objects import Objects
 from syncmem.relay.file import StoreFile
+from syncmem.relay.known import Box, Known
 from syncmem.relay.limits import Limits
 from syncmem.relay.puts import Place, Room, places
 from syncmem.relay.rows import COLLECTED_MAX, Content, RowStore, Taken, join
@@ -72,7 +73,8 @@ class SqliteStore(RowStore):
         super().__init__(limits or Limits(), randomness, clock)
         self._file = StoreFile(Path(folder), _SCHEMA, bytes_max=self._limits.store_bytes_max)
         self._db = self._file.db
-        self._together: Together[Taken] = Together(self._file)
+        self._known = Known(lambda: self._db.total_changes)
+        self._together: Together[Taken] = Together(self._file.held, self._exchanging)
         self._told: Told = lambda mailbox, position: None
         try:
             self._join(objects)
@@ -119,6 +121,8 @@ class SqliteStore(RowStore):
                 taken = self._together.do_all([partial(self._answer, each, {}) for each in requests], check)
                 for request, one in zip(requests, taken, strict=True):
                     self._tell(request, one)
+                if any(request.puts for request in requests):
+                    self._say_room(there=True)
                 return [self._answered(one) for one in taken]
         return super().exchange_all(requests)
 
@@ -136,38 +140,52 @@ class SqliteStore(RowStore):
         self._check_room(_size(request))
         return self._answer(request, objects)
 
+    @contextmanager
+    def _exchanging(self) -> Iterator[None]:
+        with self._known.holding(), self._file.transaction():
+            yield
+
     def _answer(self, request: Exchange, objects: Mapping[BlobName, str]) -> Taken:
         """Put and look, within a transaction."""
-        box, epoch, size, lent, quota = self._mailbox(request.mailbox)
-        if request.drop_key is not None:
-            self._db.execute("INSERT OR IGNORE INTO drop_keys VALUES (?, ?)", (box, request.drop_key))
-        ends = dict(self._db.execute("SELECT stream, last FROM streams WHERE mailbox = ?", (box,)).fetchall())
-        room = Room(self._taken(box, ends, request), dict(ends), size, lent)
-        limits = self._limits_of(quota)
+        box = self._box(request.mailbox)
+        ends = box.ends
+        room = Room(self._taken(box.no, ends, request), dict(ends), box.size, box.lent)
+        limits = self._limits_of(box.quota)
         results = [room.put(put, limits, request.making_room) for put in request.puts]
         blobs = room.stored
-        self._insert(box, blobs, objects)
         if blobs:
-            self._update(box, room, ends)
-        unneeded = self._part(blobs, objects)
-        listed = self._behind(box, ends, request)
-        contents = self._contents(box, listed[:LISTED_MAX], request.inline_bytes_max)
-        answer = Answer(epoch, results, room.ends, listed[:LISTED_MAX], len(listed) > LISTED_MAX)
+            self._insert(box.no, blobs, objects)
+            self._update(box, room)
+        self._register(box, request.drop_key)
+        self._known.keep(request.mailbox, box)
+        unneeded = self._part(blobs, objects) if objects else []
+        listed = self._behind(box.no, ends, request)
+        contents = self._contents(box.no, listed[:LISTED_MAX], request.inline_bytes_max)
+        answer = Answer(box.epoch, results, room.ends, listed[:LISTED_MAX], len(listed) > LISTED_MAX)
         return Taken(answer, contents, unneeded)
 
     def _check_room(self, size: int) -> None:
         if size and self._file.free_bytes < self._limits.free_bytes_min + size:
             raise DiskFull(_NO_ROOM)
 
-    def _mailbox(self, id: bytes) -> tuple[int, bytes, int, int, int | None]:
-        """Its number, epoch, bytes, of these lent, and a quota of its own; it is made where there is none."""
+    def _box(self, mailbox: bytes) -> Box:
+        """What there is of a mailbox; it is made where there is none."""
+        known = self._known.get(mailbox)
+        if known is not None:
+            return known
         sql = "SELECT no, epoch, bytes, lent, quota FROM mailboxes WHERE id = ?"
-        row = self._db.execute(sql, (id,)).fetchone()
+        row = self._db.execute(sql, (mailbox,)).fetchone()
         if row is None:
-            made = (id, self._randomness(EPOCH_BYTES), self._today(), self._today())
+            made = (mailbox, self._randomness(EPOCH_BYTES), self._today(), self._today())
             self._db.execute("INSERT INTO mailboxes (id, epoch, made, used) VALUES (?, ?, ?, ?)", made)
-            row = self._db.execute(sql, (id,)).fetchone()
-        return int(row[0]), bytes(row[1]), int(row[2]), int(row[3]), row[4]
+            row = self._db.execute(sql, (mailbox,)).fetchone()
+        ends = self._db.execute("SELECT stream, last FROM streams WHERE mailbox = ?", row[:1]).fetchall()
+        return Box(int(row[0]), bytes(row[1]), int(row[2]), int(row[3]), row[4], dict(ends))
+
+    def _register(self, box: Box, drop_key: bytes | None) -> None:
+        if drop_key is not None and drop_key not in box.keys:
+            self._db.execute("INSERT OR IGNORE INTO drop_keys VALUES (?, ?)", (box.no, drop_key))
+            box.keys.add(drop_key)
 
     def _taken(self, box: int, ends: Mapping[bytes, int], request: Exchange) -> dict[Place, bytes]:
         """What has (or had) the places that are asked for; behind the end of a stream there is nothing."""
@@ -182,11 +200,12 @@ class SqliteStore(RowStore):
             object = objects.get(name)
             self._db.execute(sql, (box, *name, len(blob), blob if object is None else None, object))
 
-    def _update(self, box: int, room: Room, before: Mapping[bytes, int]) -> None:
+    def _update(self, box: Box, room: Room) -> None:
         sql = "UPDATE mailboxes SET bytes = ?, lent = ?, used = ? WHERE no = ?"
-        self._db.execute(sql, (room.size, room.lent, self._today(), box))
-        rows = [(box, stream, last) for stream, last in room.ends.items() if before.get(stream) != last]
+        self._db.execute(sql, (room.size, room.lent, self._today(), box.no))
+        rows = [(box.no, stream, last) for stream, last in room.ends.items() if box.ends.get(stream) != last]
         self._db.executemany("INSERT OR REPLACE INTO streams VALUES (?, ?, ?)", rows)
+        box.size, box.lent, box.ends = room.size, room.lent, room.ends
 
     def _part(self, blobs: Mapping[BlobName, bytes], objects: Mapping[BlobName, str]) -> list[str]:
         """Objects that rows name now are loose no more; the others are condemned, and told."""

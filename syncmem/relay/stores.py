@@ -8,10 +8,11 @@ question may be asked again in a moment, and nothing that was acknowledged is lo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from syncmem.wire.mailbox import Answer, BlobName, Drop, Exchange
 
+DATABASES: Final = ("postgres://", "postgresql://")  # how the address of one begins; every other one is a folder
 Position = tuple[bytes, int]  # a mailbox's epoch, and the sum of the ends of its streams
 Told = Callable[[bytes | None, Position | None], None]
 

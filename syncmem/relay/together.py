@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import Final, Generic, TypeVar
-
-from syncmem.relay.file import StoreFile
 
 TOGETHER_MAX: Final = 64
 
@@ -32,10 +30,13 @@ class _Job(Generic[Value]):
 
 
 class Together(Generic[Value]):
-    """Work that is done in transactions of a file."""
+    """Work that is done in transactions of a file, by who holds it."""
 
-    def __init__(self, file: StoreFile) -> None:
-        self._file = file
+    def __init__(
+        self, held: Callable[[], AbstractContextManager[None]], transaction: Callable[[], AbstractContextManager[None]]
+    ) -> None:
+        self._held = held
+        self._transaction = transaction
         self._waiting: deque[_Job[Value]] = deque()
 
     def do(self, work: Callable[[], Value]) -> Value:
@@ -43,7 +44,7 @@ class Together(Generic[Value]):
         job = _Job(work)
         self._waiting.append(job)
         try:
-            with self._file.held():
+            with self._held():
                 if not job.done:
                     self._run([self._waiting.popleft() for _ in range(min(len(self._waiting), TOGETHER_MAX))])
                 if not job.done:  # more than so many came before
@@ -58,13 +59,13 @@ class Together(Generic[Value]):
 
     def do_all(self, works: Sequence[Callable[[], Value]], first: Callable[[], None]) -> list[Value]:
         """Do several things in one transaction; where one fails, none is done. Raises what that raises."""
-        with self._file.held(), self._file.transaction():
+        with self._held(), self._transaction():
             first()
             return [work() for work in works]
 
     def _run(self, jobs: Sequence[_Job[Value]]) -> None:
         try:
-            with self._file.transaction():
+            with self._transaction():
                 values = [job.work() for job in jobs]
         except Exception as error:
             if len(jobs) == 1:

@@ -21,6 +21,7 @@ ABSENT_AFTER: Final = 3_600_000_000  # microseconds: what a folder brings in dis
 _UNREAD: Final = "({:d}, {:d}, {:d}, {:d})".format(
     *(BlobState.WAITING, BlobState.HELD, BlobState.BLOCKED, BlobState.STRAY)
 )
+_UNUSED: Final = "(epoch IS NULL AND sent = 0)"  # a mailbox that never answered, and for which nothing was written
 REVISITED_AFTER: Final = 86_400_000_000  # microseconds: a left mailbox may have lost what shows the way to the new one
 
 
@@ -69,6 +70,34 @@ class Mailboxes:
         columns = "no, address, scope, id, epoch, reported, wanted, knew"
         sql = f"SELECT {columns} FROM mailboxes WHERE {where} ORDER BY address, scope, no"
         return [Known(*row) for row in self._db.execute(sql, values).fetchall()]
+
+    def given_up(self, in_use: Collection[str], address: str) -> list[Known]:
+        """Mailboxes that were reached elsewhere and not at an address: nobody looks there any more, or in vain."""
+        here = f"SELECT id FROM mailboxes WHERE address = ? AND NOT {_UNUSED}"
+        found = self._select(f"epoch NOT NULL AND address <> ? AND id NOT IN ({here})", address, address)
+        return [known for known in found if known.address not in in_use or self.outcome(known.no)[1] is not None]
+
+    def reached_first(self, addresses: Collection[str]) -> list[str]:
+        """Addresses, those last at which no mailbox has answered yet."""
+        reached = {known.address for known in self._select("epoch NOT NULL")}
+        return sorted(addresses, key=lambda address: address not in reached)
+
+    def move(self, no: int, address: str) -> None:
+        """A mailbox goes by another address now; where one is known there that was used, both stay what they are."""
+        sql = (
+            f"SELECT no FROM mailboxes WHERE address = ? AND id = (SELECT id FROM mailboxes WHERE no = ?) AND {_UNUSED}"
+        )
+        for (unused,) in self._db.execute(sql, (address, no)).fetchall():
+            self.forget(unused)
+            self._db.execute("DELETE FROM mailboxes WHERE no = ?", (unused,))
+        sql = "UPDATE OR IGNORE mailboxes SET address = ?, left_behind = 0, trouble = NULL WHERE no = ?"
+        self._db.execute(sql, (address, no))
+
+    def move_address(self, old: str, new: str) -> None:
+        """All mailboxes at an address go by another one now; they are looked through when they are next read."""
+        for known in self._select("address = ?", old):
+            self.move(known.no, new)
+            self.note_audited(known.no, 0)
 
     def leave_address(self, address: str) -> None:
         """The mailboxes at an address are not used any more."""
@@ -146,6 +175,10 @@ class Mailboxes:
         self._db.execute(sql, (known.reported, known.wanted, known.no))
 
     # -- streams ------------------------------------------------------------------------------------
+
+    def ends(self, no: int) -> dict[bytes, int]:
+        """Stream -> how far it went when the mailbox last said so."""
+        return dict(self._db.execute("SELECT stream, last FROM streams WHERE mailbox = ?", (no,)).fetchall())
 
     def cursors(self, no: int) -> dict[bytes, int]:
         """Stream -> last place up to which everything is here."""

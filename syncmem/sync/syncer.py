@@ -39,6 +39,7 @@ from syncmem.sync.mailboxes import Known
 from syncmem.sync.outgoing import Outgoing
 from syncmem.sync.place import Place
 from syncmem.sync.recovery import leave_for_paper, read_for_paper, recovery_key
+from syncmem.sync.renamed import recognise
 from syncmem.sync.reports import Reports
 from syncmem.sync.room import Room
 from syncmem.sync.session import Outcomes, Session, Synced
@@ -89,8 +90,7 @@ class Syncer:
         return phrase
 
     def _own_scopes(self) -> list[str]:  # named ones that were written before there was a vault
-        scopes = {log.key.scope for log in self.replica.logs.held() if log.key}
-        return sorted(scopes - {VAULT, DEVICE_SCOPE})
+        return sorted({log.key.scope for log in self.replica.logs.held() if log.key} - {VAULT, DEVICE_SCOPE})
 
     def _rotate(self, scope: str) -> None:
         drawn = self.replica.environment.randomness
@@ -178,7 +178,7 @@ class Syncer:
         """
         with self.lock:
             self._refresh()
-            where = list(addresses) if addresses is not None else self.vault.addresses
+            where = self.ledger.reached_first(addresses if addresses is not None else self.vault.addresses)
         if not where:
             raise InvalidInput(
                 "no mailbox is known; name where devices meet: folder:PATH, https://HOST or s3://BUCKET/PREFIX"
@@ -194,6 +194,7 @@ class Syncer:
             return
         try:
             look_again(self.vault, self.ledger, self._writing, mailbox, address)
+            recognise(self.vault, self.ledger, self._writing, mailbox, address)
             done: set[bytes] = set()
             while (key := self._next_key(done)) is not None:
                 done.add(key.epoch)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
-from syncmem.codec import is_canonical, pack, unpack_outer
+from syncmem.codec import is_canonical, pack_flat, unpack_outer
 from syncmem.errors import NotCanonical, Unreadable
 from syncmem.seal.keys import SIGNATURE_BYTES
 from syncmem.wire.mailbox import (
@@ -225,7 +225,7 @@ def _check_proof(holds: bool) -> None:
 
 
 def _with_blobs(head: list[Any], blobs: Sequence[bytes]) -> bytes:
-    packed = pack(head)
+    packed = pack_flat(head)
     return b"".join((len(packed).to_bytes(LENGTH_BYTES, "big"), packed, *blobs))
 
 

@@ -73,8 +73,9 @@ def run(workshop: Workshop) -> list[Row]:
             *_under_load(relay, bare, sizes, Load(sizes.few))[:1],
             *_under_load(relay, bare, sizes, Load(sizes.few, together=TOGETHER))[:1],
         ]
-    with workshop.scratch() as folder:
-        rows.append(_listing(folder, sizes))
+    for blobs in (sizes.blobs // 10, sizes.blobs):
+        with workshop.scratch() as folder:
+            rows.append(_listing(folder, sizes._replace(blobs=blobs), sizes.blobs // SMALLER))
     with workshop.scratch() as folder:
         rows.append(_among_many(folder, sizes))
     return rows
@@ -211,15 +212,16 @@ def _processor_seconds(process: int) -> float:
 # -- large stores -------------------------------------------------------------------------------------------
 
 
-def _listing(folder: Path, sizes: Sizes) -> Row:
+def _listing(folder: Path, sizes: Sizes, fewer: int) -> Row:
     """Who has read all but the last ten of a mailbox asks."""
+    fewer = max(20, fewer)
     with ExitStack() as stack:
         large = _asking(stack, folder / "large", sizes.blobs)
-        small = _asking(stack, folder / "small", max(20, sizes.blobs // SMALLER))
+        small = _asking(stack, folder / "small", fewer)
         compared = alternate(
             max(sizes.rounds, 3), lambda _: timed([large] * sizes.asked), lambda _: timed([small] * sizes.asked)
         )
-    what = f"ten behind a cursor, of {sizes.blobs:,} blobs; baseline: of {max(20, sizes.blobs // SMALLER):,}"
+    what = f"ten behind a cursor, of {sizes.blobs:,} blobs; baseline: of {fewer:,}"
     return latency(what, compared, reach=ratio_at_most(1.5))
 
 

@@ -55,6 +55,7 @@ def test_the_command_line_outweighs_the_environment_and_that_the_file(tmp_path: 
     [
         ("", "name data, or store"),
         ('data = "x"\nstore = "postgres://x"', "name data, or store"),
+        ('store = "mysql://user:word@host/name"', "store: it is no database of a relay; use postgres://"),
         ('data = "x"\nhots = "y"', r"hots: nobody knows this setting \(.*relay.toml\)"),
         ('data = "x"\n[limits]\nstreems_max = 1', "limits.streems_max: nobody knows this setting"),
         ('data = "x"\nport = 70000', "port: Input should be less than or equal to 65535"),
