@@ -71,8 +71,8 @@ def merge(session: Session, other: str, other_key_file: str | None) -> None:
     OTHER is not changed. The file of the memory is made if it is missing.
     """
     with (
+        session.other(other, other_key_file) as source,
         session.memory(create=True) as memory,
-        session.open(other, other_key_file) as source,
         progress(session, "Merging", counted=True) as advance,
     ):
         report = memory.merge(source, progress=advance)
@@ -114,8 +114,16 @@ def import_bundle(session: Session, bundle: str) -> None:
 
     Importing it twice changes nothing more.
     """
+    from syncmem.errors import InvalidInput, NotCanonical
+    from syncmem.importers.archive import Archive
+    from syncmem.importers.recognising import EXPORT, another
+
     with session.memory(create=True) as memory, progress(session, "Importing", counted=True) as advance:
-        report = memory.import_bundle(bundle, progress=advance)
+        try:
+            report = memory.import_bundle(bundle, progress=advance)
+        except NotCanonical as error:
+            told = another(Archive(Path(bundle)), EXPORT)
+            raise InvalidInput(told) if told else error from error
     _show_merge(session, report)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from syncmem.importers.archive import Archive
+from syncmem.importers.chatgpt import FILES
 from syncmem.importers.records import ABANDONED, ASSISTANT, DOCUMENT, SPOKEN, USER, Plain, Record, Skipped, Turn
 from syncmem.importers.threads import Node, Placed, in_order
 from syncmem.importers.times import order
@@ -24,7 +25,7 @@ class Claude(Plain):
     kind: ClassVar[str] = "claude"
 
     def read(self, archive: Archive) -> Iterator[Record]:
-        for name in archive.names("conversations*.json"):
+        for name in archive.names(FILES):
             for number, conversation in enumerate(archive.items(name, "item"), 1):
                 yield from _turns(conversation, f"{name or 'the file'}, conversation {number}")
 

@@ -14,6 +14,7 @@ from syncmem.importers.archive import Archive, first_line
 from syncmem.importers.records import Fact, Plain, Record, Skipped
 from syncmem.importers.times import iso
 
+FILES: Final = ("*.vcf", "*.vcard")
 CARD_LINES_MAX: Final = 200_000  # a photo has some ten thousand
 _PREDICATES: Final = {
     "tel": "phone",
@@ -43,7 +44,7 @@ class VCard(Plain):
         return _SINGLE
 
     def read(self, archive: Archive) -> Iterator[Record]:
-        for name in archive.names("*.vcf", "*.vcard"):
+        for name in archive.names(*FILES):
             for line, card in _cards(archive, name):
                 yield from _person(card, f"{name or 'the file'}, card at line {line}")
 

@@ -19,6 +19,7 @@ from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.mcpserver.exceptions import ToolError
 
 from syncmem.errors import FileError, InvalidInput
+from syncmem.files import text_of
 from syncmem.memories import Memories
 from syncmem.memory import Memory
 from syncmem.private import open_new, others_can_use
@@ -85,7 +86,7 @@ def _read(path: Path) -> dict[str, str]:
     if others_can_use(path):
         raise FileError(f"others can use {path}, and add tokens to it; chmod 600 it")
     users = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(text_of(path).splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
         digest, _, user = line.partition(" ")
