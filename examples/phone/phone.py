@@ -233,6 +233,8 @@ def claim(entity: str, predicate: str, value: Any) -> list[Any]:
 def names_of(entity: str) -> list[str]:
     """By which names an erasure means an entity: its own and, of a path (JSON of two texts or more), each text."""
     path = json.loads(entity) if PATH.fullmatch(entity) else []
+    if re.fullmatch("(?:/[^/]+){2,}", entity, re.DOTALL):  # of a file: also without its ending
+        path = [*entity.split("/")[1:], entity.rpartition("/")[2].rpartition(".")[0] or entity]
     return [entity, *(normalize("NFC", each) for each in path if not HALF.search(each))]
 
 

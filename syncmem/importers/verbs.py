@@ -83,8 +83,7 @@ class Importing(Judging):
         from syncmem.importers.running import Run, Wanted, extraction_by
 
         archive = _archive(path, user, zone, mapping)
-        reader = importer_of(archive, kind) if isinstance(kind, str) else kind
-        _check_mapping(mapping, reader)
+        reader = _reading(importer_of(archive, kind) if isinstance(kind, str) else kind, mapping)
         wanted = Wanted(
             archive=archive,
             importer=reader,
@@ -97,8 +96,7 @@ class Importing(Judging):
             progress=progress or _ignore,
         )
         self._replica.check_committed()  # a portion is a transaction of its own
-        run = Run(self, wanted)
-        return run.look() if dry_run else run.write()
+        return Run(self, wanted).look() if dry_run else Run(self, wanted).write()
 
     def imports(self) -> tuple[ImportedBatch, ...]:
         """The batches that came out of archives.
@@ -163,9 +161,10 @@ def _archive(path: AnyPath, user: str, zone: str | tzinfo | None, mapping: Mappi
     return Archive(found, statements.name("user", user), zone, named)
 
 
-def _check_mapping(mapping: MappingFile, reader: Importer) -> None:
+def _reading(reader: Importer, mapping: MappingFile) -> Importer:
     if mapping is None and reader.wants_mapping:
         raise InvalidInput(f"what the columns of {reader.kind} mean is not known; pass mapping=, {MAPPING_EXAMPLE}")
+    return reader
 
 
 def _read_mapping(path: AnyPath) -> dict[str, Any]:
