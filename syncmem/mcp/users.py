@@ -64,8 +64,8 @@ def add(path: str | os.PathLike[str], user: str, randomness: Callable[[int], byt
     try:
         if not os.path.exists(path):
             os.close(open_new(path))
-        with open(path, "r+", encoding="utf-8") as file:
-            whole = file.read()
+        whole = text_of(path)
+        with open(path, "a", encoding="utf-8") as file:
             file.write(line if not whole or whole.endswith("\n") else f"\n{line}")
     except OSError as error:
         raise FileError(f"{path} cannot be written ({error.strerror}); check the folder") from error
