@@ -60,8 +60,8 @@ def importer_of(archive: Archive, kind: str) -> Importer:
         InvalidInput: there is none, it cannot be told, or the archive looks like another kind.
     """
     found = importer(_kind_of(archive) if kind == AUTO else kind)
-    told = another(archive, kind) if kind in LOOKS else None
-    if told is not None and kind not in TABLES:
+    told = another(archive, kind) if kind in LOOKS.keys() - TABLES else None
+    if told is not None:
         raise InvalidInput(told)
     return found
 
