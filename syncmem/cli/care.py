@@ -18,7 +18,14 @@ EXISTING = click.Path(exists=True, dir_okay=False)
 ANY_FILE = click.Path(dir_okay=False)
 WHOLE = ("bundle", "events")  # forms that hold all there is
 FORMS = (*WHOLE, "markdown", "json", "sqlite")
-ENDINGS = {".ndjson": "events", ".md": "markdown", ".json": "json", ".db": "sqlite", ".sqlite": "sqlite"}
+ENDINGS = {
+    ".ndjson": "events",
+    ".jsonl": "events",
+    ".md": "markdown",
+    ".json": "json",
+    ".db": "sqlite",
+    ".sqlite": "sqlite",
+}
 
 
 @verb("init")
@@ -87,9 +94,9 @@ def merge(session: Session, other: str, other_key_file: str | None) -> None:
 def export(session: Session, file: str, form: str | None, scopes: tuple[str, ...], entity: str | None) -> None:
     """Write the memory into one file.
 
-    All events, to import elsewhere: bundle, or events (.ndjson), which can be read. What is believed, for people and
-    other tools: markdown (.md), json, sqlite (.db). What is in the scope "device" stays here. The file is not
-    encrypted: whoever can read the file can read the memory.
+    All events, to import elsewhere: bundle, or events (.ndjson, .jsonl), which can be read. What is believed, for
+    people and other tools: markdown (.md), json, sqlite (.db). What is in the scope "device" stays here. The file is
+    not encrypted: whoever can read the file can read the memory.
     """
     from syncmem.cli.words import counted
 

@@ -48,7 +48,6 @@ _KEYS: Final = {  # of a JSON object, or of the first in a list
     "edges": "graphiti",
     "source_node": "graphiti",
 }
-_EXPORTS: Final = (bundle.MAGIC, event_lines.MAGIC)
 _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 _SQLITE: Final = b"SQLite format 3\x00"
 
@@ -90,7 +89,7 @@ def recognised(archive: Archive) -> list[str]:
         raise InvalidInput(f"{archive.path} is UTF-16; save it as UTF-8 (as it was exported), then import it")
     if not head.strip():
         raise InvalidInput(f"{archive.path} is empty; nothing was imported: export it again, or copy it whole")
-    if head.startswith(_EXPORTS):
+    if head.startswith(bundle.MAGIC) or event_lines.is_legible(head):
         return [EXPORT]
     if head.startswith(_SQLITE):
         return _of_tables(archive)

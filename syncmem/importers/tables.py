@@ -31,6 +31,7 @@ from syncmem.importers.archive import Archive
 from syncmem.importers.recognising import another
 from syncmem.importers.records import Fact, Plain, Record, Skipped, Time, Turn
 from syncmem.importers.times import either
+from syncmem.judging.packs import PackPredicate
 
 _STRICT: Final = ConfigDict(extra="forbid", strict=True, frozen=True)
 _COLUMN: Final = re.compile(r"\{([^{}]+)\}")
@@ -72,13 +73,17 @@ class Mapped(BaseModel):
     delimiter: str = Field(default=",", min_length=1, max_length=1)
     claim: list[ClaimColumns] = []
     turn: TurnColumns | None = None
-    predicates: dict[str, dict[str, Any]] = {}
+    predicates: dict[str, PackPredicate] = {}
 
     def columns(self) -> set[str]:
         """The columns of which it speaks."""
+        return {name for template in self.templates() for name in _COLUMN.findall(template)}
+
+    def templates(self) -> list[str]:
+        """All templates of it."""
         parts = [part.model_dump().values() for part in (*self.claim, self.turn) if part is not None]
         said = [self.id, *(each for part in parts for one in part for each in (one if type(one) is list else [one]))]
-        return {name for template in said if template for name in _COLUMN.findall(template)}
+        return [template for template in said if template is not None]
 
 
 class Table(Plain):
@@ -88,7 +93,7 @@ class Table(Plain):
     wants_mapping: ClassVar[bool] = True
 
     def predicates(self, archive: Archive) -> Mapping[str, Mapping[str, Any]]:
-        return _mapped(archive).predicates
+        return {name: each.model_dump(exclude_unset=True) for name, each in _mapped(archive).predicates.items()}
 
     def read(self, archive: Archive) -> Iterator[Record]:
         mapped, silent = _mapped(archive), True
@@ -155,9 +160,12 @@ def _mapped(archive: Archive) -> Mapped:
         mapped = Mapped.model_validate(dict(archive.mapping))
     except ValidationError as error:
         first = error.errors()[0]
-        raise InvalidInput(f"the mapping is not right: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        place = ".".join(map(str, first["loc"]))
+        raise InvalidInput(f"the mapping is not right: {place}: {first['msg']}; correct it there") from error
     if not mapped.claim and mapped.turn is None:
         raise InvalidInput("the mapping says of no column what it means; give it a [[claim]] or a [turn]")
+    if odd := next((template for template in mapped.templates() if set("{}") & set(_COLUMN.sub("", template))), None):
+        raise InvalidInput(f"the mapping is not right: {odd!r} has a brace without its other; write '{{column}}'")
     return mapped
 
 

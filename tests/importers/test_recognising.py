@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from syncmem import InvalidInput, Memory
+from syncmem import InvalidInput, Memory, NotCanonical
 from syncmem.importers.recognising import LOOKS, TABLES
 from tests.importers import archives
 from tests.importers.archives import write
@@ -120,6 +120,36 @@ def test_a_byte_order_mark_changes_nothing(samples: dict[str, Sample], tmp_path:
         report = given.into(plain)
         assert other.import_archive(marked, kind, **given.words).to_dict() == report.to_dict()
         assert plain.belief_digest() == other.belief_digest()
+
+
+def test_events_whose_line_ends_an_editor_changed_are_told_as_such(untouched: Memory, tmp_path: Path) -> None:
+    with Memory(":memory:") as own:
+        own.remember("ana", "language", "Greek")
+        own.export_bundle(tmp_path / "own.ndjson", legible=True)
+    whole = (tmp_path / "own.ndjson").read_bytes()
+    for changed in (whole.replace(b"\n", b"\r\n"), b"\xef\xbb\xbf" + whole):
+        (tmp_path / "own.ndjson").write_bytes(changed)
+        with pytest.raises(NotCanonical, match="line ends or its beginning were changed .*; ask for a new copy"):
+            untouched.import_bundle(tmp_path / "own.ndjson")
+        with pytest.raises(InvalidInput, match="use 'syncmem import "):
+            untouched.import_archive(tmp_path / "own.ndjson")
+
+
+BROKEN = {
+    'cardinality = "single"': ("predicates.employer.cardinality", ""),
+    'colour = "red"\ncardinality = "single"': ("predicates.employer.colour", 'cardinality = "single"'),
+    'entity = "{person"': ("has a brace without its other", 'entity = "{person}"'),
+}
+
+
+@pytest.mark.parametrize("wrong", BROKEN)
+def test_a_mapping_that_cannot_be_meant_is_refused_before_anything_is_read(
+    untouched: Memory, samples: dict[str, Sample], tmp_path: Path, wrong: str
+) -> None:
+    said, right = BROKEN[wrong]
+    changed = archives.JOBS_MAPPING.replace(right, wrong) if right else archives.JOBS_MAPPING.replace(wrong, "")
+    with pytest.raises(InvalidInput, match=f"the mapping is not right: .*{said}.*;|{said}"):
+        untouched.import_archive(samples["csv"].path, "csv", mapping=write(tmp_path / "m.toml", changed))
 
 
 def test_a_mapping_of_columns_that_are_not_there_is_refused(untouched: Memory, tmp_path: Path) -> None:
