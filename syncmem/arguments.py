@@ -24,6 +24,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from syncmem.errors import InvalidInput
 
 C = TypeVar("C", bound=type)
+M = TypeVar("M", bound=Callable[..., Any])
 
 WHOLE_BITS: Final = 63  # what the file can hold, beside a sign
 _VAR_POSITIONAL: Final = 0x04  # of co_flags, as the module inspect has it
@@ -48,9 +49,9 @@ def checked(kind: C) -> C:
             continue
         member = next(each.__dict__[name] for each in kind.__mro__ if name in each.__dict__)
         if isinstance(member, classmethod):
-            setattr(kind, name, classmethod(_guarded(member.__func__)))
+            setattr(kind, name, classmethod(guarded(member.__func__)))
         elif callable(member):
-            setattr(kind, name, _guarded(member))
+            setattr(kind, name, guarded(member))
     return kind
 
 
@@ -67,7 +68,8 @@ def keywords_of(like: Callable[..., Any], taken: Collection[str]) -> Callable[[M
     return check
 
 
-def _guarded(method: Callable[..., Any]) -> Callable[..., Any]:
+def guarded(method: M) -> M:
+    """Let one method check what it is passed."""
     said = inspect.unwrap(method)  # behind what makes it a context
     code, annotations = said.__code__, said.__annotations__
     places = code.co_varnames[: code.co_argcount]
@@ -92,7 +94,7 @@ def _guarded(method: Callable[..., Any]) -> Callable[..., Any]:
             _check(rest, given, each_of_rest)
         return method(*args, **kwargs)
 
-    return run
+    return run  # type: ignore[return-value]  # it is called as the method is
 
 
 def _are_plain_texts(given: Iterable[object]) -> bool:
@@ -215,10 +217,12 @@ _KINDS: Final = {
     "tzinfo": _Kind("a time zone", lambda given: isinstance(given, tzinfo)),
     _PATH: _Kind("a path", lambda given: isinstance(given, (str, os.PathLike)), _wrong_path),
     "Iterable[str]": _Kind("a list of texts", _is_list, _wrong_list),
-    "Iterable[Candidate]": _Kind("a list of them", _is_list),
+    **dict.fromkeys(("Iterable[Candidate]", "Sequence[Any]"), _Kind("a list of them", _is_list)),
     "Iterable[Mapping[str, Any]]": _Kind("a list of dicts", _is_list),
     "Sequence[int]": _Kind("a list of whole numbers", _is_list),
-    "Mapping[str, Any]": _Kind("a dict", lambda given: isinstance(given, Mapping)),
+    **dict.fromkeys(
+        ("Mapping[str, Any]", "Index", "TTLConfig"), _Kind("a dict", lambda given: isinstance(given, Mapping))
+    ),
     **dict.fromkeys(("object", "Any", "Embedder", "Importer", "MappingFile", "tuple[int, int]"), _ANY),
     **dict.fromkeys(("Callable", "Counter", "Extractor", "Listener", "Matcher", "Progress"), _CALLABLE),
 }

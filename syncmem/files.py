@@ -89,6 +89,19 @@ def open_for_reading(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         yield file
 
 
+def text_of(path: str | os.PathLike[str]) -> str:
+    """A small file of text.
+
+    Raises:
+        FileError: it cannot be read. InvalidInput: it is no UTF-8.
+    """
+    with open_for_reading(path) as file:
+        try:
+            return file.read().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise InvalidInput(f"{os.fspath(path)} is no text in UTF-8 ({error.reason}); correct it") from error
+
+
 def backup(
     connection: driver.Connection, path: str | os.PathLike[str], *, key: FileKey | None, own: FileKey | None
 ) -> None:

@@ -200,7 +200,7 @@ class Meeting(Opened):
             BrokenChain: events before its first are missing here; import the earlier bundle first.
         """
         with files.open_for_reading(path) as file:
-            legible = file.read(len(event_lines.MAGIC)) == event_lines.MAGIC
+            legible = event_lines.is_legible(file.read(event_lines.HEAD_BYTES))
             frames, chunks = (read_lines, read_chunk_lines) if legible else (read_bundle, read_chunks)
             report = self._receive_all(lambda known: frames(file), BULK_EVENTS, progress)
             return replace(report, chunks=self._take_chunks(chunks(file)))

@@ -25,7 +25,7 @@ from tests.strategies import rectangles
 from tests.test_replicas_machine import NOON, assert_as_the_reference
 
 DAY = timedelta(days=1)
-ENTITIES = ("ana", "bob", "eva", '["users","ana","prefs"]')
+ENTITIES = ("ana", "bob", "eva", '["users","ana","prefs"]', "/people/bob.md")
 Place = tuple[bytes, int]  # log id, place
 
 

@@ -238,9 +238,13 @@ function statedAbout(fields) {
   return [fields?.entity, ...(isArray(mentions) ? mentions : [])];
 }
 
-/** By which names an erasure means an entity: its own and, of a path, each label. */
+/** By which names an erasure means an entity: its own and, of a path, each label (of a file also without its ending). */
 const LABEL = String.raw`"(?:[^"\\\x00-\x1f]|\\.)*"`, PATH = new RegExp(`^\\[${LABEL}(?:,${LABEL})+\\]$`, "u");
 function namesOf(entity) {
+  if (/^(\/[^/]+){2,}$/u.test(entity)) {
+    const labels = entity.split("/").slice(1), last = labels.at(-1), dot = last.lastIndexOf(".");
+    return [entity, ...labels, ...(dot > 0 ? [last.slice(0, dot)] : [])].map(nfc);
+  }
   if (!PATH.test(entity)) return [entity];
   let labels = [];
   try {

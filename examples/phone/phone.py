@@ -27,8 +27,9 @@ from unicodedata import normalize
 import msgpack
 from folder import Folder, Taken, write_whole
 from logs import FIRST_HEAD, SCOPE, Event, Frame, log_id, read_frame, salt_of, write_frame
+from roster import Roster
 from sealed import EpochKey, Refused, check_signature, label, pack, public_key, seal, sign, unpack, unseal
-from vault import Code, Roster, answered, ask
+from vault import Code, Vault, answered, ask
 
 CLAIM, AFFIRM, END, DENY, FRONTIER, ERASE = 1, 2, 3, 4, 10, 11
 SAYS = {CLAIM: "", AFFIRM: " (again)", END: " (no longer)", DENY: " (never)"}
@@ -79,9 +80,9 @@ class Phone:
         self.file = file
         self.state = State.load(file)
         self.folder = Folder(self.state.path)
-        self.roster = Roster()
+        self.vault = Vault()
         for wire in self.state.statements:
-            self.roster.add(wire)
+            self.vault.add(wire)
         self.logs: dict[bytes, list[Event]] = {}
         self.heads: dict[bytes, bytes] = {}
         self.writers: dict[bytes, bytes] = {}
@@ -101,12 +102,12 @@ class Phone:
                         if kind == FRAME:
                             frames.append(read_frame(body))
                         elif kind == STATEMENT:
-                            self.roster.add(body)
+                            self.vault.add(body)
                     except Refused:
                         continue  # others of the log are not held up by it
         for frame in sorted(frames, key=lambda each: each.first):
             self._take(frame)
-        self.state.statements = list(self.roster.wires.values())
+        self.state.statements = list(self.vault.wires.values())
 
     def _items(self, key: EpochKey) -> Iterator[tuple[int, bytes]]:
         """What was said in the blobs of one mailbox by devices that were let in."""
@@ -122,13 +123,13 @@ class Phone:
                     if item[:1] == bytes([STATEMENT]):
                         yield STATEMENT, item[1:]
         for device, items in held:
-            if device in self.roster.devices:
+            if self.roster.let_in(device):
                 yield from ((item[0], item[1:]) for item in items if item[0] != STATEMENT)
 
     def _take(self, frame: Frame) -> None:
         """Append what a frame brings, if it continues what is here and its head follows."""
-        if frame.device not in self.roster.devices:
-            return
+        if not self.roster.let_in(frame.device) and not self.roster.cut(frame.device, frame.log):
+            return  # nobody let it in or adopted its log
         events = self.logs.setdefault(frame.log, [])
         last = frame.first + len(frame.events) - 1
         before = FIRST_HEAD if frame.first == 1 else self.heads.get(frame.log)
@@ -141,17 +142,19 @@ class Phone:
             self._take(Frame(frame.device, frame.log, len(events) + 1, new, frame.head))
 
     @property
+    def roster(self) -> Roster:
+        return self.vault.roster
+
+    @property
     def keys(self) -> list[tuple[EpochKey, bytes]]:
         return self.roster.keys(self.state.seed, SCOPE)
 
     def said(self) -> list[Event]:
         """The statements, without those of removed devices and those that an erasure names."""
-        cuts = self.roster.cuts
         events = [
             event
             for log, listed in self.logs.items()
-            for event in listed
-            if event.place <= cuts.get(self.writers[log], {log: event.place}).get(log, 0)
+            for event in listed[: self.roster.cut(self.writers[log], log)]  # None: all of them
         ]
         erasures = [event for event in events if event.kind == ERASE and len(event.fields) >= 2]
         stated = [event for event in events if event.kind in SAYS and len(event.fields) >= 15]
@@ -171,9 +174,7 @@ class Phone:
 
     def remember(self, entity: str, predicate: str, value: Any) -> None:
         """Say a claim as the user's word; it is on the disk before it is in the folder."""
-        if public_key(self.state.seed) in self.roster.cuts:
-            raise Refused("this device was removed from its vault; join with another --state and a new code")
-        key, _ = self.keys[-1]
+        key = self._current_key()
         stream = key.stream(log_id(*self.state.key))
         if self.folder.end(key.mailbox, stream) > self.state.counters.get(key.mailbox, 0) or not self._continues():
             self._begin_anew()
@@ -192,6 +193,18 @@ class Phone:
         self.state.outbox.append([key.mailbox, stream, counter, seal(key, blob)])
         self.state.save(self.file)
         self.send()
+
+    def _current_key(self) -> EpochKey:
+        """The key under which the vault is written now."""
+        if not self.roster.is_live(public_key(self.state.seed)):
+            raise Refused("this device was removed from its vault; join with another --state and a new code")
+        current = self.roster.current(SCOPE)
+        if current is None:
+            raise Refused("who was removed has the vault's key; sync another device, which changes it, then try again")
+        key = next((key for key, _ in self.keys if key.epoch == current), None)
+        if key is None:
+            raise Refused("this device was not given the vault's key; 'syncmem grant' it on another device, and sync")
+        return key
 
     def _frame(self, kind: int, fields: list[Any]) -> bytes:
         """The next event of the own log, in a frame of its own."""
@@ -233,6 +246,8 @@ def claim(entity: str, predicate: str, value: Any) -> list[Any]:
 def names_of(entity: str) -> list[str]:
     """By which names an erasure means an entity: its own and, of a path (JSON of two texts or more), each text."""
     path = json.loads(entity) if PATH.fullmatch(entity) else []
+    if re.fullmatch("(?:/[^/]+){2,}", entity, re.DOTALL):  # of a file: also without its ending
+        path = [*entity.split("/")[1:], entity.rpartition("/")[2].rpartition(".")[0] or entity]
     return [entity, *(normalize("NFC", each) for each in path if not HALF.search(each))]
 
 
@@ -283,11 +298,12 @@ def join(file: Path, text: str, name: str, path: str | None) -> None:
     folder = Folder(state.path)
     ask(code, folder, state.seed, name)
     for _ in range(JOIN_SECONDS * 5):
-        roster = answered(code, folder, state.seed)
-        if roster is not None and roster.keys(state.seed, SCOPE):
-            state.statements = list(roster.wires.values())
+        vault = answered(code, folder, state.seed)
+        if vault is not None and vault.roster.keys(state.seed, SCOPE):
+            state.statements = list(vault.wires.values())
             state.save(file)
-            print(f"joined, with {', '.join(sorted(roster.devices.values()))}")
+            names = [name for device, name in vault.roster.names.items() if device != vault.roster.phrase]
+            print(f"joined, with {', '.join(sorted(names))}")
             return
         time.sleep(0.2)
     raise Refused("nobody has let this device in; accept it there, and join with a new code")
@@ -299,7 +315,7 @@ def show(phone: Phone, entity: str | None) -> None:
         about, predicate, value, trust, source = *event.fields[:3], *event.fields[9:11]
         if entity in (None, about):
             when = datetime.fromtimestamp(event.clock / 1e6, UTC)
-            by = phone.roster.devices[phone.writers[event.log]]
+            by = phone.roster.names.get(phone.writers[event.log], "a device that is no member")
             told = f"{about} {predicate} {json.dumps(value, ensure_ascii=False)}{SAYS[event.kind]}"
             print(f"{told}  [trust {trust}, {source or 'no source'}, on {by}, {when:%Y-%m-%d %H:%M}]")
 

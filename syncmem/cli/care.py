@@ -18,7 +18,14 @@ EXISTING = click.Path(exists=True, dir_okay=False)
 ANY_FILE = click.Path(dir_okay=False)
 WHOLE = ("bundle", "events")  # forms that hold all there is
 FORMS = (*WHOLE, "markdown", "json", "sqlite")
-ENDINGS = {".ndjson": "events", ".md": "markdown", ".json": "json", ".db": "sqlite", ".sqlite": "sqlite"}
+ENDINGS = {
+    ".ndjson": "events",
+    ".jsonl": "events",
+    ".md": "markdown",
+    ".json": "json",
+    ".db": "sqlite",
+    ".sqlite": "sqlite",
+}
 
 
 @verb("init")
@@ -71,8 +78,8 @@ def merge(session: Session, other: str, other_key_file: str | None) -> None:
     OTHER is not changed. The file of the memory is made if it is missing.
     """
     with (
+        session.other(other, other_key_file) as source,
         session.memory(create=True) as memory,
-        session.open(other, other_key_file) as source,
         progress(session, "Merging", counted=True) as advance,
     ):
         report = memory.merge(source, progress=advance)
@@ -87,9 +94,9 @@ def merge(session: Session, other: str, other_key_file: str | None) -> None:
 def export(session: Session, file: str, form: str | None, scopes: tuple[str, ...], entity: str | None) -> None:
     """Write the memory into one file.
 
-    All events, to import elsewhere: bundle, or events (.ndjson), which can be read. What is believed, for people and
-    other tools: markdown (.md), json, sqlite (.db). What is in the scope "device" stays here. The file is not
-    encrypted: whoever can read the file can read the memory.
+    All events, to import elsewhere: bundle, or events (.ndjson, .jsonl), which can be read. What is believed, for
+    people and other tools: markdown (.md), json, sqlite (.db). What is in the scope "device" stays here. The file is
+    not encrypted: whoever can read the file can read the memory.
     """
     from syncmem.cli.words import counted
 
@@ -114,8 +121,16 @@ def import_bundle(session: Session, bundle: str) -> None:
 
     Importing it twice changes nothing more.
     """
+    from syncmem.errors import InvalidInput, NotCanonical
+    from syncmem.importers.archive import Archive
+    from syncmem.importers.recognising import EXPORT, another
+
     with session.memory(create=True) as memory, progress(session, "Importing", counted=True) as advance:
-        report = memory.import_bundle(bundle, progress=advance)
+        try:
+            report = memory.import_bundle(bundle, progress=advance)
+        except NotCanonical as error:
+            told = another(Archive(Path(bundle)), EXPORT)
+            raise InvalidInput(told) if told else error from error
     _show_merge(session, report)
 
 

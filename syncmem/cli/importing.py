@@ -24,7 +24,7 @@ class Kind(click.ParamType[str]):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from syncmem.importers.kinds import kinds
 
-        return [CompletionItem(kind) for kind in kinds() if kind.startswith(incomplete)]
+        return [CompletionItem(kind) for kind in ("auto", *kinds()) if kind.startswith(incomplete)]
 
 
 class ExtractorName(click.ParamType[str]):
@@ -53,13 +53,14 @@ class ExtractorName(click.ParamType[str]):
 def import_from(session: Session, kind: str, file: str, **options: Any) -> None:
     """Take in what another program has, with its history.
 
-    KIND is chatgpt, claude, mem0, mcp, graphiti, basic-memory, vcard, jsonl, csv, or one that another package adds.
+    KIND is auto (told by how the file begins), chatgpt, claude, mem0, mcp, graphiti, basic-memory, vcard, jsonl, csv,
+    or one that another package adds.
     FILE is the archive as it was exported: a file, a zip file or a folder.  Importing it twice changes nothing more; a
     newer one adds what is new.  All of it is one batch: 'syncmem retract --batch BATCH' withdraws it.
 
     \b
       syncmem import-from chatgpt chatgpt-export.zip --user ana --dry-run
-      syncmem import-from vcard contacts.vcf
+      syncmem import-from auto contacts.vcf
       syncmem import-from csv jobs.csv --mapping jobs.toml
     """
     given = keywords(options)

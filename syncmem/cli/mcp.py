@@ -6,7 +6,6 @@ import json
 import os
 import sys
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -50,6 +49,7 @@ def mcp(
         _install(session, client, write)
         return
     try:
+        from syncmem import files
         from syncmem.mcp import users as many
         from syncmem.mcp.server import build, one_token, serve_http
     except ImportError as error:
@@ -62,20 +62,18 @@ def mcp(
         return
     if (users is None) != (tokens is None) or (users is not None and not http):
         raise click.UsageError("Many users need all of it: --http --users DIR --tokens FILE.")
-    who: Who | None = None
+    who: Who | None = None if token_file is None else one_token(files.text_of(token_file).strip())
+    if http and who is None and users is None and host not in ("127.0.0.1", "::1", "localhost"):
+        raise click.UsageError("Others can reach this address: give --token-file FILE.")
     with ExitStack() as open_now:
         if users is not None and tokens is not None:
             memories = open_now.enter_context(session.memories(users))
             server, who = build(lambda: many.asking(memories), agent=agent), many.Tokens(tokens).user_of
         else:
             server = build(open_now.enter_context(session.memory(create=True)), agent=agent)
-            if token_file is not None:
-                who = one_token(Path(token_file).read_text(encoding="utf-8").strip())
         if not http:
             server.run("stdio")
             return
-        if who is None and host not in ("127.0.0.1", "::1", "localhost"):
-            raise click.UsageError("Others can reach this address: give --token-file FILE.")
         serve_http(server, host=host, port=port, who=who, ready=lambda url: click.echo(f"mcp at {url}", err=True))
 
 

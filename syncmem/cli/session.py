@@ -53,11 +53,34 @@ class Session:
 
     @contextmanager
     def memory(self, *, create: bool = False) -> Iterator[Memory]:
-        """The open memory; ``create`` allows the file to be missing."""
+        """The open memory; ``create`` makes the file if it is missing, and leaves none if nothing comes of it."""
         if not create:
             self.check_exists()
+        new = not Path(self.db).exists()
+        try:
+            with self.open(self.db, self.key) as memory:
+                yield memory
+                new = False
+        except SyncmemError:
+            if new:
+                self._leave_none()
+            raise
+
+    def _leave_none(self) -> None:
+        """Remove the file that this run has made, if nobody wrote anything into it."""
+        from syncmem import files
+
         with self.open(self.db, self.key) as memory:
-            yield memory
+            empty = memory.last_known() == 0
+        if empty:
+            for file in files.ours(self.db):
+                file.unlink(missing_ok=True)
+
+    def other(self, path: str, key_file: str | None) -> Memory:
+        """Another memory, that is read."""
+        if not Path(path).is_file() or not os.path.getsize(path):
+            raise FileError(f"there is no memory at {path}; name the file of another device")
+        return self.open(path, key_file)
 
     def open(self, path: str, key_file: str | None, *, keyring: bool = False) -> Memory:
         """Any memory, with what was said about zone and waiting."""

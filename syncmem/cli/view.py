@@ -71,9 +71,7 @@ def _leading_to(address: str) -> Iterator[str]:
 
 
 def _also(session: Session, opened: ExitStack, path: str) -> Memory:
-    if not Path(path).exists():
-        raise InvalidInput(f"there is no memory at {path}; name another device's file with --also")
-    return opened.enter_context(session.open(path, session.key))
+    return opened.enter_context(session.other(path, session.key))
 
 
 def _export(session: Session, memory: Memory, others: dict[str, Memory], file: str, entity: str | None) -> None:

@@ -22,6 +22,7 @@ from syncmem.errors import FileError, InvalidInput
 from syncmem.importers.records import USER
 from syncmem.replica import driver
 
+BOM: Final = b"\xef\xbb\xbf"
 LINE_BYTES_MAX: Final = 64 * 1024 * 1024  # no record is longer than an episode
 NOTE_BYTES_MAX: Final = 8 * 1024 * 1024  # of one Markdown file
 _AGAIN: Final = "nothing of it was imported: export it again, or copy it whole"
@@ -43,18 +44,22 @@ class Archive:
 
     def names(self, *patterns: str) -> list[str]:
         """The files that are read: the path itself, or those of a folder or zip file that fit a pattern, by name."""
-        if self.path.is_dir():
-            found = [p.relative_to(self.path).as_posix() for p in self.path.rglob("*") if p.is_file()]
-        elif self._zipped:
-            with self._zip() as zipped:
-                found = [info.filename for info in zipped.infolist() if not info.is_dir()]
-        else:
+        if not (self.path.is_dir() or self.zipped):
             return [""]
-        shown = [name for name in found if not any(part.startswith(".") for part in name.split("/"))]
-        wanted = sorted(n for n in shown if any(fnmatchcase(n.rsplit("/", 1)[-1], pattern) for pattern in patterns))
+        wanted = self.matching(*patterns)
         if not wanted:
             raise InvalidInput(f"there is no {' or '.join(patterns)} in {self.path}; name the export itself")
         return wanted
+
+    def matching(self, *patterns: str) -> list[str]:
+        """The files of a folder or zip file that fit a pattern, by name; none that is hidden."""
+        if self.path.is_dir():
+            found = [p.relative_to(self.path).as_posix() for p in self.path.rglob("*") if p.is_file()]
+        else:
+            with self._zip() as zipped:
+                found = [info.filename for info in zipped.infolist() if not info.is_dir()]
+        shown = [name for name in found if not any(part.startswith(".") for part in name.split("/"))]
+        return sorted(n for n in shown if any(fnmatchcase(n.rsplit("/", 1)[-1], pattern) for pattern in patterns))
 
     @contextmanager
     def open(self, name: str = "") -> Iterator[IO[bytes]]:
@@ -72,7 +77,7 @@ class Archive:
                 yield file
 
     @property
-    def _zipped(self) -> bool:
+    def zipped(self) -> bool:
         with files.open_for_reading(self.path) as file:
             return file.read(4) == b"PK\x03\x04"
 
@@ -91,9 +96,10 @@ class Archive:
 
         A file in which there is no such list, not even an empty one, is of another kind, unless it is ``optional``.
         """
-        ijson = _ijson()
+        ijson = json_parser()
         count = 0
         with self.open(name) as file:
+            _begin(file)
             try:
                 for item in ijson.items(file, prefix, use_float=True):
                     count += 1
@@ -106,8 +112,8 @@ class Archive:
 
     def _has_list(self, file: IO[bytes], name: str, place: str) -> None:
         """Refuse a JSON file in which there is no list at a place."""
-        file.seek(0)
-        if (place, "start_array") not in ((where, event) for where, event, _ in _ijson().parse(file)):
+        _begin(file)
+        if (place, "start_array") not in ((where, event) for where, event, _ in json_parser().parse(file)):
             wanted = f"holds no list {place!r}" if place else "is no list"
             raise InvalidInput(f"{name or self.path} {wanted}, so it is of another kind; pass the kind that it is of")
 
@@ -115,7 +121,7 @@ class Archive:
         """The first character of a text file that is no space: "[" of a list, "{" of an object."""
         with self.open(name) as file:
             while part := file.read(4096):
-                text = part.removeprefix(b"\xef\xbb\xbf").lstrip()
+                text = part.removeprefix(BOM).lstrip()
                 if text:
                     return chr(text[0])
         raise InvalidInput(f"{name or self.path} is empty; {_AGAIN}")
@@ -176,12 +182,20 @@ class Archive:
             raise InvalidInput(f"{self.path} is not the database that was expected ({error}); {_AGAIN}") from error
 
 
+def _begin(file: IO[bytes]) -> None:
+    """Go to where the text of a file begins."""
+    file.seek(0)
+    if file.read(len(BOM)) != BOM:
+        file.seek(0)
+
+
 def first_line(error: BaseException) -> str:
     """The first line of what an error says."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
-def _ijson() -> Any:
+def json_parser() -> Any:
+    """The package that reads JSON as a stream."""
     try:
         import ijson
     except ImportError as error:

@@ -17,6 +17,7 @@ from syncmem.importers.archive import Archive
 from syncmem.importers.records import Fact, Plain, Record, Skipped, Time
 from syncmem.importers.times import either
 
+FILES: Final = "*.md"
 _FRONT: Final = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*\r?$\n?", re.DOTALL | re.MULTILINE)
 _OBSERVATION: Final = re.compile(r"[-*] \[(?P<category>[^\[\]()]+)\] +(?P<text>\S.*)")
 _RELATION: Final = re.compile(r"[-*] (?P<how>[^\[\]]*?) *\[\[(?P<other>[^\[\]|]+)(?:\|[^\[\]]*)?\]\].*")
@@ -31,7 +32,7 @@ class BasicMemory(Plain):
     kind: ClassVar[str] = "basic-memory"
 
     def read(self, archive: Archive) -> Iterator[Record]:
-        for name in archive.names("*.md"):
+        for name in archive.names(FILES):
             yield from _note(archive.text(name), name or archive.path.name)
 
 

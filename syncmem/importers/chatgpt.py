@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from syncmem.importers.archive import Archive
-from syncmem.importers.records import ABANDONED, ASSISTANT, SPOKEN, USER, Plain, Record, Skipped, Turn
+from syncmem.importers.records import ABANDONED, ASSISTANT, SPOKEN, USER, Plain, Record, Skipped, Turn, named
 from syncmem.importers.threads import Node, in_order
 from syncmem.importers.times import order
 
@@ -36,16 +36,16 @@ def _turns(conversation: Any, place: str) -> Iterator[Record]:
     if not isinstance(mapping, dict):
         yield Skipped(place, "it is no conversation: it has no mapping")
         return
-    name = str(conversation.get("conversation_id") or conversation.get("id") or "") or None
+    name = named(conversation.get("conversation_id")) or named(conversation.get("id"))
     title = conversation.get("title")
     nodes = {id: _node(id, held) for id, held in mapping.items() if isinstance(held, dict)}
     began = order(conversation.get("create_time"))
-    for placed in in_order(nodes, conversation.get("current_node"), began):
+    for placed in in_order(nodes, named(conversation.get("current_node")), began):
         message = placed.node.held
         speaker, text = _speaker(message), _text(message)
         if speaker is not None and text.strip():
             yield Turn(
-                id=(name or "", str(message.get("id") or placed.node.id)),
+                id=(name or "", named(message.get("id")) or placed.node.id),
                 text=text,
                 by=speaker,
                 at=placed.at,

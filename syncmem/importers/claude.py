@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from syncmem.importers.archive import Archive
-from syncmem.importers.records import ABANDONED, ASSISTANT, DOCUMENT, SPOKEN, USER, Plain, Record, Skipped, Turn
+from syncmem.importers.chatgpt import FILES
+from syncmem.importers.records import ABANDONED, ASSISTANT, DOCUMENT, SPOKEN, USER, Plain, Record, Skipped, Turn, named
 from syncmem.importers.threads import Node, Placed, in_order
 from syncmem.importers.times import order
 
@@ -24,7 +25,7 @@ class Claude(Plain):
     kind: ClassVar[str] = "claude"
 
     def read(self, archive: Archive) -> Iterator[Record]:
-        for name in archive.names("conversations*.json"):
+        for name in archive.names(FILES):
             for number, conversation in enumerate(archive.items(name, "item"), 1):
                 yield from _turns(conversation, f"{name or 'the file'}, conversation {number}")
 
@@ -41,12 +42,13 @@ def _turns(conversation: Any, place: str) -> Iterator[Record]:
         if not isinstance(message, dict):
             yield Skipped(f"{place}, message {number}", "it is no message")
             continue
-        id = str(message.get("uuid") or f"message {number}")
-        parent = message.get("parent_message_uuid", before)
+        id = named(message.get("uuid")) or f"message {number}"
+        parent = named(message.get("parent_message_uuid", before))
         nodes.setdefault(id, Node(id, parent, order(message.get("created_at")), message))
         before = id
-    told = (str(name) if name else None, title if isinstance(title, str) and title else None)
-    for placed in in_order(nodes, conversation.get("current_leaf_message_uuid"), order(conversation.get("created_at"))):
+    told = (named(name), title if isinstance(title, str) and title else None)
+    leaf, began = named(conversation.get("current_leaf_message_uuid")), order(conversation.get("created_at"))
+    for placed in in_order(nodes, leaf, began):
         yield from _said(placed, *told)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from syncmem.importers.archive import Archive
-from syncmem.importers.records import End, Fact, Plain, Record, Skipped, Time
+from syncmem.importers.records import End, Fact, Plain, Record, Skipped, Time, named
 from syncmem.importers.times import either, order
 
 
@@ -29,13 +29,14 @@ class Graphiti(Plain):
                 edge = found.get("edge", found.get("relationship"))
                 yield from _edge(edge, _name(found.get("source_node")), _name(found.get("target_node")), number)
             return
-        names: dict[object, str] = {}
+        names: dict[str | None, str] = {}
         for node in archive.items("", "nodes.item"):
-            if (name := _name(node)) is not None:
-                names[node.get("uuid")] = name
+            id = named(node.get("uuid")) if isinstance(node, dict) else None
+            if id is not None and (name := _name(node)) is not None:
+                names[id] = name
         for number, edge in enumerate(archive.items("", "edges.item"), 1):
             ends = edge if isinstance(edge, dict) else {}
-            one, other = names.get(ends.get("source_node_uuid")), names.get(ends.get("target_node_uuid"))
+            one, other = (names.get(named(ends.get(end))) for end in ("source_node_uuid", "target_node_uuid"))
             yield from _edge(edge, one, other, number)
 
 
@@ -53,7 +54,7 @@ def _edge(edge: object, one: str | None, other: str | None, number: int) -> Iter
     if begins is not None and ends is not None and not _before(begins, ends):
         yield Skipped(f"edge {number}", "it would end before it begins")
         return
-    id = (str(edge.get("uuid") or f"{one} {name} {other}"),)
+    id = (named(edge.get("uuid")) or f"{one} {name} {other}",)
     slot: dict[str, Any] = {"id": id, "entity": one, "predicate": name, "value": other, "mentions": (other,)}
     period = begins is not None and ends is not None
     if begins is None and ends is not None and not _before(said, ends):

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from syncmem.errors import InvalidInput
 from syncmem.importers.archive import Archive
-from syncmem.importers.records import End, Fact, Plain, Record, Skipped, Time
+from syncmem.importers.records import End, Fact, Plain, Record, Skipped, Time, named
 from syncmem.importers.times import either, order
 
 PREDICATE = "memory"
@@ -91,9 +91,9 @@ def _memories(archive: Archive) -> Iterator[Record]:
         if not isinstance(text, str) or not text:
             yield Skipped(f"memory {number}", "it has no text")
             continue
-        owner = next((str(memory[name]) for name in _OWNERS if memory.get(name)), archive.user)
+        owner = next(filter(None, (named(memory.get(name)) for name in _OWNERS)), archive.user)
         seen = either(memory.get("updated_at")) or either(memory.get("created_at"))
-        yield Fact((str(memory.get("id") or text),), owner, PREDICATE, text, observed_at=seen)
+        yield Fact((named(memory.get("id")) or text,), owner, PREDICATE, text, observed_at=seen)
     for number, relation in enumerate(() if listed else archive.items("", "relations.item", optional=True), 1):
         parts = [relation.get(name) for name in ("source", "relationship")] if isinstance(relation, dict) else []
         parts += [relation.get("destination") or relation.get("target")] if parts else []

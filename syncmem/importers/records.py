@@ -95,6 +95,11 @@ class Skipped:
 Record: TypeAlias = Turn | Fact | End | Skipped
 
 
+def named(found: object) -> str | None:
+    """What an archive calls something: a text, or a number as one; None for whatever else stands in its place."""
+    return str(found) if type(found) in (str, int) and found != "" else None
+
+
 class Importer(Protocol):
     """Reads one form of archive.
 

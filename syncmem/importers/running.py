@@ -92,6 +92,9 @@ class Run:
 
     def _look(self) -> Looked:
         looked = look(self._portions(), self._origin, self._imports, self._judge, self._wanted.progress)
+        if looked.counts.keys() == {"skipped"}:
+            path, kind, first = self._wanted.archive.path, self._wanted.importer.kind, looked.problems[0]
+            raise InvalidInput(f"nothing in {path} can be taken in as {kind} ({first}); is it the right file and kind?")
         self._batch = free(self._memory, f"{BATCH}{self._wanted.importer.kind}/{looked.name}")
         return looked
 

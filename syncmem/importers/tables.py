@@ -28,8 +28,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from syncmem.errors import InvalidInput
 from syncmem.importers.archive import Archive
+from syncmem.importers.recognising import another
 from syncmem.importers.records import Fact, Plain, Record, Skipped, Time, Turn
 from syncmem.importers.times import either
+from syncmem.judging.packs import PackPredicate
 
 _STRICT: Final = ConfigDict(extra="forbid", strict=True, frozen=True)
 _COLUMN: Final = re.compile(r"\{([^{}]+)\}")
@@ -71,24 +73,51 @@ class Mapped(BaseModel):
     delimiter: str = Field(default=",", min_length=1, max_length=1)
     claim: list[ClaimColumns] = []
     turn: TurnColumns | None = None
-    predicates: dict[str, dict[str, Any]] = {}
+    predicates: dict[str, PackPredicate] = {}
+
+    def columns(self) -> set[str]:
+        """The columns of which it speaks."""
+        return {name for template in self.templates() for name in _COLUMN.findall(template)}
+
+    def templates(self) -> list[str]:
+        """All templates of it."""
+        parts = [part.model_dump().values() for part in (*self.claim, self.turn) if part is not None]
+        said = [self.id, *(each for part in parts for one in part for each in (one if type(one) is list else [one]))]
+        return [template for template in said if template is not None]
 
 
 class Table(Plain):
     """Reads rows, and makes records of them as the mapping says."""
 
+    kind: ClassVar[str]
     wants_mapping: ClassVar[bool] = True
 
     def predicates(self, archive: Archive) -> Mapping[str, Mapping[str, Any]]:
-        return _mapped(archive).predicates
+        return {name: each.model_dump(exclude_unset=True) for name, each in _mapped(archive).predicates.items()}
 
     def read(self, archive: Archive) -> Iterator[Record]:
-        mapped = _mapped(archive)
+        mapped, silent = _mapped(archive), True
+        try:
+            for record in self._rows_told(archive, mapped):
+                silent = silent and isinstance(record, Skipped)
+                yield record
+        except InvalidInput as error:
+            told = another(archive, self.kind) if silent else None
+            raise InvalidInput(told) if told else error from error
+
+    def _rows_told(self, archive: Archive, mapped: Mapped) -> Iterator[Record]:
+        unseen, begun, silent = mapped.columns(), False, True
         for place, row in self.rows(archive, mapped):
+            begun = True
             if row is None:
                 yield Skipped(place, "it has not as many columns as the first line names")
-            else:
-                yield from _records(row, mapped, archive.user)
+                continue
+            unseen = {name for name in unseen if name not in row and name.split(".")[0] not in row}
+            for record in _records(row, mapped, archive.user):
+                silent = False
+                yield record
+        if begun and silent and unseen:
+            raise InvalidInput(f"no row has {_listed(unseen)}, which the mapping names; correct the mapping")
 
     def rows(self, archive: Archive, mapped: Mapped) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
         """The rows with the place where each stands; None for one that has not all columns."""
@@ -116,6 +145,9 @@ class Csv(Table):
             columns = next(reader, None)
             if not columns or len(set(columns)) < len(columns):
                 raise InvalidInput("the first line does not name each column once; name them there")
+            if lacking := mapped.columns() - {*columns}:
+                there = ", ".join(columns)
+                raise InvalidInput(f"there is no column {_listed(lacking)}, only {there}; correct the mapping")
             for cells in filter(None, reader):
                 whole = len(cells) == len(columns)
                 yield f"line {reader.line_num}", dict(zip(columns, cells, strict=True)) if whole else None
@@ -128,9 +160,12 @@ def _mapped(archive: Archive) -> Mapped:
         mapped = Mapped.model_validate(dict(archive.mapping))
     except ValidationError as error:
         first = error.errors()[0]
-        raise InvalidInput(f"the mapping is not right: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        place = ".".join(map(str, first["loc"]))
+        raise InvalidInput(f"the mapping is not right: {place}: {first['msg']}; correct it there") from error
     if not mapped.claim and mapped.turn is None:
         raise InvalidInput("the mapping says of no column what it means; give it a [[claim]] or a [turn]")
+    if odd := next((template for template in mapped.templates() if set("{}") & set(_COLUMN.sub("", template))), None):
+        raise InvalidInput(f"the mapping is not right: {odd!r} has a brace without its other; write '{{column}}'")
     return mapped
 
 
@@ -153,6 +188,10 @@ def _records(row: Mapping[str, Any], mapped: Mapped, user: str) -> Iterator[Reco
         called = (str(own),) if own is not None else (str(conversation), str(at), str(text))
         told = (_text(conversation), _text(title))
         yield Turn(called, str(text), _text(speaker) or user, either(at), *told)
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(sorted(names))
 
 
 def _text(value: Any) -> str | None:

@@ -6,6 +6,7 @@ cards are told apart by their ``UID``, else by their name; what has no meaning f
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from typing import Any, ClassVar, Final
 
@@ -14,7 +15,9 @@ from syncmem.importers.archive import Archive, first_line
 from syncmem.importers.records import Fact, Plain, Record, Skipped
 from syncmem.importers.times import iso
 
+FILES: Final = ("*.vcf", "*.vcard")
 CARD_LINES_MAX: Final = 200_000  # a photo has some ten thousand
+_PARSER: Final = "vobject.base"
 _PREDICATES: Final = {
     "tel": "phone",
     "email": "email",
@@ -43,7 +46,7 @@ class VCard(Plain):
         return _SINGLE
 
     def read(self, archive: Archive) -> Iterator[Record]:
-        for name in archive.names("*.vcf", "*.vcard"):
+        for name in archive.names(*FILES):
             for line, card in _cards(archive, name):
                 yield from _person(card, f"{name or 'the file'}, card at line {line}")
 
@@ -68,12 +71,15 @@ def _cards(archive: Archive, name: str) -> Iterator[tuple[int, str]]:
 
 
 def _person(card: str, place: str) -> Iterator[Record]:
-    vobject = _vobject()
+    vobject, unread = _vobject(), _Unread()
     try:
-        contents = vobject.readOne(card, ignoreUnreadable=True, allowQP=True).contents
+        with unread:
+            contents = vobject.readOne(card, ignoreUnreadable=True, allowQP=True).contents
     except Exception as error:  # whatever its parser meets in a card that is none
         yield Skipped(place, f"it cannot be read ({first_line(error)})")
         return
+    for said in unread.said:
+        yield Skipped(place, f"a part of it cannot be read ({said})")
     name, uid = _first(contents, "fn"), _first(contents, "uid")
     if name is None:
         yield Skipped(place, "it has no name (FN)")
@@ -104,6 +110,24 @@ def _values(value: Any, field: str) -> Iterator[Any]:
 def _joined(value: Any) -> str:
     parts = value if isinstance(value, list) else [value]
     return ", ".join(str(part).strip() for part in parts if str(part).strip())
+
+
+class _Unread(logging.Filter):
+    """What the parser passes over it says in its log alone: here it is kept, and not shown there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        self.said.append(record.getMessage())
+        return False
+
+    def __enter__(self) -> None:
+        logging.getLogger(_PARSER).addFilter(self)
+
+    def __exit__(self, *_: object) -> None:
+        logging.getLogger(_PARSER).removeFilter(self)
 
 
 def _vobject() -> Any:

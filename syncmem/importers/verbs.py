@@ -9,7 +9,7 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from syncmem import statements
+from syncmem import files, statements
 from syncmem.ending_as_well import as_one
 from syncmem.errors import FileError, InvalidInput
 from syncmem.judging.verbs import Judging
@@ -40,7 +40,7 @@ class Importing(Judging):
     def import_archive(
         self,
         path: AnyPath,
-        kind: str | Importer,
+        kind: str | Importer = "auto",
         *,
         user: str = "user",
         name: str = "",
@@ -64,8 +64,8 @@ class Importing(Judging):
 
         Args:
             path: a file, a zip file or a folder, as it was exported.
-            kind: "chatgpt", "claude", "mem0", "mcp", "graphiti", "basic-memory", "vcard", "jsonl", "csv", one that
-                another package adds, or an importer.
+            kind: "auto" (told by how the archive begins), "chatgpt", "claude", "mem0", "mcp", "graphiti",
+                "basic-memory", "vcard", "jsonl", "csv", one that another package adds, or an importer.
             user: the entity that the owner of the archive is; ``name``: tells several accounts apart.
             mapping: of a table ("jsonl", "csv") what its columns mean: a TOML file or its content.
             trust: of facts; unsaid: as the kind has it ("integration" for cards, "inference" for what models wrote,
@@ -79,12 +79,13 @@ class Importing(Judging):
         Raises:
             InvalidInput: the archive is broken, something else, or lacks much (see ``force``); nothing was written.
         """
-        from syncmem.importers.kinds import importer
+        from syncmem.importers.recognising import importer_of
         from syncmem.importers.running import Run, Wanted, extraction_by
 
-        reader = importer(kind) if isinstance(kind, str) else kind
+        archive = _archive(path, user, zone, mapping)
+        reader = _reading(importer_of(archive, kind) if isinstance(kind, str) else kind, mapping)
         wanted = Wanted(
-            archive=_archive(path, reader, user, zone, mapping),
+            archive=archive,
             importer=reader,
             scope=statements.name("scope", scope),
             name=name,
@@ -95,8 +96,7 @@ class Importing(Judging):
             progress=progress or _ignore,
         )
         self._replica.check_committed()  # a portion is a transaction of its own
-        run = Run(self, wanted)
-        return run.look() if dry_run else run.write()
+        return Run(self, wanted).look() if dry_run else Run(self, wanted).write()
 
     def imports(self) -> tuple[ImportedBatch, ...]:
         """The batches that came out of archives.
@@ -149,7 +149,7 @@ class Importing(Judging):
         return [each for each in standing if not self._replica.fold.is_withdrawn(each)]
 
 
-def _archive(path: AnyPath, reader: Importer, user: str, zone: str | tzinfo | None, mapping: MappingFile) -> Archive:
+def _archive(path: AnyPath, user: str, zone: str | tzinfo | None, mapping: MappingFile) -> Archive:
     from syncmem.importers.archive import Archive
 
     found = Path(path)
@@ -157,20 +157,22 @@ def _archive(path: AnyPath, reader: Importer, user: str, zone: str | tzinfo | No
         raise FileError(f"{found} cannot be read (no such file); check the path")
     if zone is not None:
         find_zone(zone)
-    if mapping is None and reader.wants_mapping:
-        raise InvalidInput(f"what the columns of {reader.kind} mean is not known; pass mapping=, {MAPPING_EXAMPLE}")
     named = {} if mapping is None else mapping if isinstance(mapping, Mapping) else _read_mapping(mapping)
     return Archive(found, statements.name("user", user), zone, named)
+
+
+def _reading(reader: Importer, mapping: MappingFile) -> Importer:
+    if mapping is None and reader.wants_mapping:
+        raise InvalidInput(f"what the columns of {reader.kind} mean is not known; pass mapping=, {MAPPING_EXAMPLE}")
+    return reader
 
 
 def _read_mapping(path: AnyPath) -> dict[str, Any]:
     import tomllib
 
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FileError(f"{os.fspath(path)} cannot be read ({error.strerror}); check the path") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return tomllib.loads(files.text_of(path))
+    except tomllib.TOMLDecodeError as error:
         raise InvalidInput(f"the mapping {os.fspath(path)} is no TOML ({error}); correct it") from error
 
 

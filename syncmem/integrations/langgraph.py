@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache, partial
@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeVar, Unpack
 
 from syncmem.aio import AsyncMemory
+from syncmem.arguments import guarded
 from syncmem.errors import InvalidInput
 from syncmem.keeping import Keeping, Path, Put, Ranked
 from syncmem.memory import Memory
@@ -95,6 +96,7 @@ class SyncmemStore(BaseStore):
 
     supports_ttl = True
 
+    @guarded
     def __init__(
         self,
         memory: Memory,
@@ -285,14 +287,33 @@ def _check(op: Op) -> None:
     """Refuse what cannot be done, before anything is."""
     if not isinstance(op, (GetOp, SearchOp, ListNamespacesOp, PutOp)):
         raise InvalidInput(f"{type(op).__name__} is no operation of a store; use its methods")
+    for path in _paths(op):
+        if type(path) is not tuple or not all(isinstance(label, str) for label in path):
+            raise InvalidInput(f"a namespace is a tuple of texts, not {path!r}; pass such as ('users', 'ana')")
     validate_op_namespace(op)
     if isinstance(op, SearchOp) and op.filter:
         conditions.check(op.filter)
-    if isinstance(op, (SearchOp, ListNamespacesOp)) and min(op.limit, op.offset) < 0:
-        raise InvalidInput(f"limit and offset are numbers of results, not {min(op.limit, op.offset)}; pass 0 or more")
+    if isinstance(op, SearchOp) and not isinstance(op.query, str | None):
+        raise InvalidInput(f"a query is text, not {type(op.query).__name__}; pass a question, or a filter")
+    if isinstance(op, (SearchOp, ListNamespacesOp)):
+        depth = getattr(op, "max_depth", None)
+        for number in (op.limit, op.offset, 0 if depth is None else depth):
+            if not isinstance(number, int) or number < 0:
+                raise InvalidInput(f"limit, offset and max_depth are whole numbers, not {number!r}; pass 0 or more")
+
+
+def _paths(op: Op) -> list[Path]:
+    if isinstance(op, ListNamespacesOp):
+        return [each.path for each in op.match_conditions or ()]
+    return [op.namespace_prefix if isinstance(op, SearchOp) else op.namespace]
 
 
 def _put(op: PutOp) -> Put:
+    if not isinstance(op.value, Mapping | None):
+        raise InvalidInput(f"a value is a dict, not {type(op.value).__name__}; pass such as {{'text': 'likes tea'}}")
+    named = isinstance(op.index, list) and all(isinstance(field, str) for field in op.index)
+    if not (named or isinstance(op.index, bool | None)):
+        raise InvalidInput(f"index is False or a list of fields, not {op.index!r}; pass such as ['text']")
     value = None if op.value is None else dict(op.value)
     try:
         lease = None if op.ttl is None or value is None else timedelta(minutes=op.ttl)

@@ -50,6 +50,10 @@ def model_of(index: Index, memory: Memory) -> Model:
     Raises:
         InvalidInput: there is none, or its vectors could not be told from others.
     """
+    if unknown := index.keys() - Index.__annotations__.keys():
+        raise InvalidInput(f"an index has no {', '.join(sorted(unknown))}; it has {', '.join(Index.__annotations__)}")
+    if isinstance(index.get("fields"), str):
+        raise InvalidInput(f"the fields of an index are a list; pass [{index['fields']!r}]")
     fields = list(index.get("fields") or [WHOLE])
     embed: Any = index.get("embed", memory._embedder_wanted)
     if embed is None or (isinstance(embed, str) and (EMBEDDERS.has(embed) or embed in ("auto", "none"))):
@@ -88,7 +92,11 @@ class _LangChains:
     """What LangGraph takes for one."""
 
     def __init__(self, embed: Any, dims: int | None, fields: list[str]) -> None:
-        self._embeddings = ensure_embeddings(embed)
+        try:
+            self._embeddings = ensure_embeddings(embed)
+        except (ValueError, ImportError) as error:
+            ours = ", ".join(EMBEDDERS.names())
+            raise InvalidInput(f"{embed!r} is no embedder ({error}); pass one of {ours}, or a function") from error
         self.fields = fields
         self.dims = dims
         name = embed if isinstance(embed, str) else _name(embed)

@@ -26,6 +26,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 from syncmem.aio import AsyncMemory
+from syncmem.arguments import checked
+from syncmem.errors import InvalidInput
 from syncmem.memory import Memory
 from syncmem.model.imported import batch_of_episode
 from syncmem.model.instant import from_datetime, to_datetime
@@ -39,6 +41,7 @@ _ROLES: Final = ("user", "assistant", "system", "developer")
 _JSON: Final = "application/json"
 
 
+@checked
 class Session:
     """The SDK's ``Session`` over a memory: ``Runner.run(agent, "Hello", session=Session("chat-7", memory))``.
 
@@ -104,6 +107,8 @@ class Session:
         return items if most is None else items[len(items) - min(max(most, 0), len(items)) :]
 
     def _add(self, memory: Memory, items: Sequence[Any]) -> None:
+        if any(not isinstance(item, dict) for item in items):
+            raise InvalidInput("items are dicts, as the SDK makes them; pass [{'role': 'user', 'content': 'Hello'}]")
         with memory.transaction():
             before = [from_datetime(each.at) for each in self._latest(memory, 1) if each.at is not None]
             first = max([memory._now(), *(time + 1 for time in before)])
@@ -118,7 +123,7 @@ class Session:
         role = item["role"] if plain else "assistant"
         speaker = self._user or "user" if role == "user" else self._agent
         return {
-            "content": item["content"] if plain else json.dumps(item),
+            "content": item["content"] if plain else _as_json(item),
             "media_type": "text/plain" if plain else _JSON,
             "speaker": speaker,
             "source": Source(role, self._agent if role == "assistant" else None),
@@ -139,6 +144,13 @@ def _is_plain(item: Any) -> bool:
         return False
     text = item["content"]
     return isinstance(text, str) and text != "" and text == text.encode(errors="replace").decode()
+
+
+def _as_json(item: Any) -> str:
+    try:
+        return json.dumps(item, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"an item cannot be written as JSON ({error}); pass what the SDK makes of it") from error
 
 
 def _item(memory: Memory, told: EpisodeInfo) -> Any:

@@ -11,18 +11,24 @@ import inspect
 import logging
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.server.mcpserver.tools import Tool
+from mcp.shared.exceptions import MCPError
+from mcp.types import INVALID_PARAMS
+from pydantic import ValidationError
 
 from syncmem.errors import InvalidInput, SyncmemError
 from syncmem.mcp.asking import answer_tool
 from syncmem.mcp.tools import READS, WRITES, Tools, Whose, told
 from syncmem.recall.receipts import TAG
+from syncmem.sockets import listen
 
 if TYPE_CHECKING:
     from mcp.types import ToolAnnotations
@@ -64,9 +70,23 @@ def build(memory: Memory | Whose, *, agent: str = "mcp") -> MCPServer[Any]:
     return server
 
 
+class _Strict(Tool):
+    """A tool that says of wrong arguments what is wrong, and which it takes."""
+
+    async def run(self, arguments: dict[str, Any], context: Any, convert_result: bool = False) -> Any:
+        try:
+            return await super().run(arguments, context, convert_result)
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            wrong = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.__cause__.errors()]
+            takes = ", ".join(self.parameters["properties"]) or "no arguments"
+            raise ToolError(f"{self.name} cannot be called so ({'; '.join(wrong)}); it takes {takes}") from error
+
+
 def _strict(function: Callable[..., Any], annotations: ToolAnnotations) -> Tool:
     """A tool that refuses arguments it does not know: a misspelt date must not be lost in silence."""
-    tool = Tool.from_function(function, description=inspect.getdoc(function), annotations=annotations)
+    tool = _Strict.from_function(function, description=inspect.getdoc(function), annotations=annotations)
     model = tool.fn_metadata.arg_model
     model.model_config["extra"] = "forbid"
     model.model_rebuild(force=True)
@@ -78,12 +98,12 @@ def _add_briefing(server: MCPServer[Any], tools: Tools) -> None:
     @server.resource("memory://briefing/{entity}", mime_type="text/plain")
     def briefing(entity: str) -> str:
         """What is believed of somebody, for the start of a conversation."""
-        return told(tools.briefing)(entity).context
+        return told(tools.briefing, ResourceError)(entity).context
 
     @server.prompt()
     def what_changed(since: str) -> str:
         """What is believed differently since a day, such as 2025-03-14."""
-        return told(tools.changed)(since)
+        return told(tools.changed, partial(MCPError, INVALID_PARAMS))(since)
 
 
 def serve_http(
@@ -95,13 +115,9 @@ def serve_http(
     app: ASGIApp = server.streamable_http_app(host=host)
     guarded = app if who is None else bearing(app, who)
     config = uvicorn.Config(guarded, host=host, port=port, log_level="warning")
-    listening = config.bind_socket()
-    listening.listen()
-    try:
-        ready(f"http://{host}:{listening.getsockname()[1]}/mcp")
+    with listen(host, port) as listening:
+        ready(f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/mcp")
         uvicorn.Server(config).run(sockets=[listening])
-    finally:
-        listening.close()
 
 
 def one_token(token: str) -> Who:

@@ -41,7 +41,7 @@ Value = Annotated[Any, Field(description="text, number, true/false, list or obje
 Event = Annotated[str, Field(description="the id of the statement, from believe or history")]
 
 
-def told(tool: Callable[P, R]) -> Callable[P, R]:
+def told(tool: Callable[P, R], refusal: Callable[[str], Exception] = ToolError) -> Callable[P, R]:
     """A tool whose refusals reach the model as they are written, and a list as one text, also where it is empty."""
 
     @functools.wraps(tool)
@@ -49,7 +49,7 @@ def told(tool: Callable[P, R]) -> Callable[P, R]:
         try:
             found = tool(*args, **kwargs)
         except SyncmemError as error:
-            raise ToolError(str(error)) from error
+            raise refusal(str(error)) from error
         return _as_one_text(found) if isinstance(found, list) else found  # type: ignore[return-value]
 
     return run

@@ -19,6 +19,7 @@ from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.mcpserver.exceptions import ToolError
 
 from syncmem.errors import FileError, InvalidInput
+from syncmem.files import text_of
 from syncmem.memories import Memories
 from syncmem.memory import Memory
 from syncmem.private import open_new, others_can_use
@@ -63,8 +64,8 @@ def add(path: str | os.PathLike[str], user: str, randomness: Callable[[int], byt
     try:
         if not os.path.exists(path):
             os.close(open_new(path))
-        with open(path, "r+", encoding="utf-8") as file:
-            whole = file.read()
+        whole = text_of(path)
+        with open(path, "a", encoding="utf-8") as file:
             file.write(line if not whole or whole.endswith("\n") else f"\n{line}")
     except OSError as error:
         raise FileError(f"{path} cannot be written ({error.strerror}); check the folder") from error
@@ -85,7 +86,7 @@ def _read(path: Path) -> dict[str, str]:
     if others_can_use(path):
         raise FileError(f"others can use {path}, and add tokens to it; chmod 600 it")
     users = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(text_of(path).splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
         digest, _, user = line.partition(" ")

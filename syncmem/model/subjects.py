@@ -2,8 +2,8 @@
 
 Rules: a name is a keyed hash, so it can be recognised by who knows the entity and the key, and tells
 others nothing; a statement is about its entity and about all that it mentions, a link about both its names; whom an
-episode is about says :mod:`syncmem.model.episode`.  An entity that is a path (of an item in a store) is named by each
-of its labels, too: who is to be forgotten is, wherever something was put under their name.
+episode is about says :mod:`syncmem.model.episode`.  An entity that is a path (of an item in a store, of a file) is
+named by each of its labels, too: who is to be forgotten is, wherever something was put under their name.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ NAME_BYTES: Final = 16
 MENTIONS: Final = "mentions"  # in ``extra``: the other entities that a statement speaks of
 _LABEL: Final = r'"(?:[^"\\\x00-\x1f]|\\.)*"'
 _PATH: Final = re.compile(rf"\[{_LABEL}(?:,{_LABEL})+\]")
+_FILE: Final = re.compile("(?:/[^/]+){2,}", re.DOTALL)
 
 
 def subject_name(key: bytes, entity: str) -> bytes:
@@ -48,11 +49,18 @@ def path_of(entity: str) -> list[str] | None:
 def names_of(entity: str) -> list[str]:
     """By which names an erasure means an entity: its own and, of a path, each label as a name is written (in NFC).
 
-    >>> names_of('["users","ana"]'), names_of("ana")
-    (['["users","ana"]', 'users', 'ana'], ['ana'])
+    >>> names_of('["users","ana"]'), names_of("ana"), names_of("/users/ana.md")
+    (['["users","ana"]', 'users', 'ana'], ['ana'], ['/users/ana.md', 'users', 'ana.md', 'ana'])
     """
-    labels = (normalized(label) for label in path_of(entity) or () if is_writable(label))
-    return list(dict.fromkeys((entity, *labels)))
+    labels = path_of(entity) or (_labels_of_file(entity) if _FILE.fullmatch(entity) else [])
+    return list(dict.fromkeys((entity, *(normalized(label) for label in labels if is_writable(label)))))
+
+
+def _labels_of_file(path: str) -> list[str]:
+    """The folders, the file, and the file without the ending behind its last dot."""
+    _, *labels = path.split("/")
+    stem = labels[-1].rpartition(".")[0]
+    return [*labels, stem] if stem else labels
 
 
 def mentioned(said: Statement) -> list[str]:

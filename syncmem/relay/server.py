@@ -19,7 +19,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from syncmem.environment import Environment
-from syncmem.errors import FileError, InvalidInput
+from syncmem.errors import InvalidInput
 from syncmem.relay.access import Served, log, set_up_logs, watched
 from syncmem.relay.admin import Admin
 from syncmem.relay.app import relay
@@ -37,6 +37,7 @@ from syncmem.relay.rows import RowStore
 from syncmem.relay.store import SqliteStore
 from syncmem.relay.stores import Store
 from syncmem.relay.waking import Waking
+from syncmem.sockets import listen
 from syncmem.stopping import end_in_order
 
 FILES_BESIDE: Final = 64  # open beside connections
@@ -195,20 +196,6 @@ def _check_certificate(config: uvicorn.Config, certificate: Path) -> None:
     except OSError as error:  # ssl.SSLError is one
         why = error.strerror or str(error)
         raise InvalidInput(f"{certificate} and its key cannot be used ({why}); check tls_cert and tls_key") from error
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens.
-
-    Raises:
-        FileError: nobody can listen there.
-    """
-    try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, port), family=family, dualstack_ipv6=host == "::", backlog=1024)
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise FileError(f"{host}:{port} cannot be listened on ({why}); choose another --host or --port") from error
 
 
 def _raise_open_files(limits: Limits) -> None:

@@ -31,7 +31,13 @@ from syncmem.replica.bundle import Chunk, checked_chunk
 from syncmem.wire.frames import CLOCK_END, KIND_END, frame_bytes, read_frame
 
 MAGIC: Final = b'{"syncmem": "events", "version": 1}\n'
+HEAD_BYTES: Final = len(MAGIC) + 4  # with what editors put before it, and at the end of a line
 LINE_BYTES_MAX: Final = 1024 * 1024  # 64 KiB of payload take 86 KiB, and up to 400 more where they are told
+
+
+def is_legible(head: bytes) -> bool:
+    """Whether a file that begins so is one of lines, even if an editor has changed its line ends."""
+    return MAGIC.strip() in head[:HEAD_BYTES]
 
 
 def write_lines(file: IO[bytes], content: Iterable[Frame], chunks: Iterable[Chunk] = ()) -> int:
@@ -147,7 +153,9 @@ def _check_whole(file: IO[bytes]) -> None:
 
 def _read(file: IO[bytes]) -> Iterator[bytes]:
     file.seek(0)
-    if file.readline(len(MAGIC)) != MAGIC:
+    if (first := file.readline(HEAD_BYTES)) != MAGIC:
+        if is_legible(first):
+            raise _wrong("its line ends or its beginning were changed on their way")
         raise NotCanonical("the file holds no events of syncmem; export some with 'syncmem export FILE.ndjson'")
     while line := file.readline(LINE_BYTES_MAX):
         if len(line) == LINE_BYTES_MAX:

@@ -2,6 +2,7 @@
 
 Rules: the index of fields proposes and :mod:`syncmem.model.conditions` decides.  The newest come first.  Where some
 condition leaves few, those are read and sorted; else items are walked from the newest on until enough are found.
+Most searches are within one namespace, below which there is none: its items are walked alone, in their order.
 """
 
 from __future__ import annotations
@@ -22,6 +23,11 @@ FEW = 1_000  # items that are sorted rather than walked
 NARROW = 100  # items among which no narrower way is looked for
 _LIVE: Final = "i.valid_from <= :now AND i.valid_to > :now"
 _WITHIN: Final = "i.kind = :kind AND i.space >= :space AND i.space < :beyond"
+_ALONE: Final = "i.kind = :kind AND i.space = :space"
+_ENDS: Final = (  # the first and the last namespace within one
+    "SELECT (SELECT space FROM items WHERE kind = :kind AND space >= :space AND space < :beyond ORDER BY space), "
+    "(SELECT space FROM items WHERE kind = :kind AND space >= :space AND space < :beyond ORDER BY space DESC)"
+)
 _COLUMNS: Final = "i.no, i.slot, s.entity, i.valid_from, i.valid_to, i.created, i.claim, i.value"
 _OF_SLOT: Final = (
     "SELECT i.no, i.slot, :entity, i.valid_from, i.valid_to, i.created, i.claim, i.value FROM items i "
@@ -97,35 +103,40 @@ class Lookup:
         about = self._about | _range(space)
         for number, condition in enumerate(conditions):
             about |= {f"name{number}": condition.name, f"value{number}": condition.value}
-        query = self._query(conditions, about)
+        first, last = self._db.execute(_ENDS, about).fetchone()
+        if first is None:
+            return []
+        about["space"] = first
+        query = self._query(conditions, about, alone=first == last)
         if not wanted:
             about |= {"limit": -1 if limit is None else limit, "offset": offset}
             return [Item(*row) for row in self._db.execute(f"{query} LIMIT :limit OFFSET :offset", about)]
         found = (item for item in map(Item._make, self._db.execute(query, about)) if meets(item.content, wanted))
         return list(islice(found, offset, None if limit is None else offset + limit))
 
-    def _query(self, conditions: list[_Proposed], about: dict[str, Any]) -> str:
+    def _query(self, conditions: list[_Proposed], about: dict[str, Any], *, alone: bool) -> str:
         """The statement that reads what may be meant, by the narrowest way to it."""
-        ways = [f"SELECT 1 FROM items i WHERE {_WITHIN}"]
+        within = _ALONE if alone else _WITHIN
+        ways = [f"SELECT 1 FROM items i WHERE {within}"]
         ways += [
             f"SELECT DISTINCT slot FROM item_fields WHERE kind = :kind AND name = :name{number} "
             f"AND {each.test.format(number)}"
             for number, each in enumerate(conditions)
         ]
         narrowest, few = None, FEW
-        for number, way in enumerate(ways):
+        for number, way in enumerate(ways if conditions or not alone else ()):
             if few <= NARROW:
                 break
             count = self._db.execute(f"SELECT count(*) FROM ({way} LIMIT {few})", about).fetchone()[0]
             if count < few:
                 narrowest, few = number, count
-        tests = [_WITHIN, _LIVE] + [
+        tests = [within, _LIVE] + [
             f"EXISTS (SELECT 1 FROM item_fields f WHERE f.kind = i.kind AND f.name = :name{number} "
             f"AND f.value = :value{number} AND f.slot = i.slot)"
             for number, condition in enumerate(conditions)
             if condition.test == _SAME and number + 1 != narrowest
         ]
-        source = f"items i INDEXED BY {'items_latest' if narrowest is None else 'items_space'}"
+        source = f"items i INDEXED BY {'items_space' if alone or narrowest == 0 else 'items_latest'}"
         if narrowest:
             source = f"({ways[narrowest]}) w CROSS JOIN items i INDEXED BY items_slot ON i.slot = w.slot"
         rest = f"CROSS JOIN slots s ON s.id = i.slot WHERE {' AND '.join(tests)}"

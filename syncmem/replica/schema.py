@@ -206,7 +206,7 @@ CREATE TABLE items (
     valid_from INTEGER NOT NULL, valid_to INTEGER NOT NULL, created INTEGER NOT NULL, claim INTEGER NOT NULL,
     value TEXT NOT NULL);
 CREATE INDEX items_slot ON items (slot);
-CREATE INDEX items_space ON items (kind, space);
+CREATE INDEX items_space ON items (kind, space, valid_from);
 CREATE INDEX items_latest ON items (kind, valid_from);
 CREATE TABLE item_fields (
     kind INTEGER, name TEXT, value, slot INTEGER, PRIMARY KEY (kind, name, value, slot)) WITHOUT ROWID;

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from syncmem import Memory
 from syncmem.cli.app import cli
 from syncmem.replica.driver import dbapi
 from tests.cli.running import Shell
+from tests.importers import archives
 
 LIVES = ("ana", "home_city")
 NEED_A_MEMORY = (
@@ -44,6 +46,57 @@ def test_without_a_memory_a_verb_says_how_to_make_one_and_makes_none(
     assert outcome.stderr.startswith("error: there is no memory at ")
     assert "run 'syncmem init' to create it" in outcome.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+REFUSED = (
+    ("import", "junk"),
+    ("import", "chats.json"),
+    ("import", "cut.bundle"),
+    ("merge", "junk"),
+    ("merge", "empty"),
+    ("join", "SYNCMEM-BAD"),
+    ("restore", "junk"),
+    ("restore", "empty"),
+    ("import-from", "claude", "chats.json"),
+    ("import-from", "mcp", "junk"),
+    ("import-from", "auto", "empty"),
+    ("import-from", "notion", "junk"),
+    ("import-from", "csv", "junk"),
+    ("import-from", "chatgpt", "chats.json", "--extract", "latin"),
+    ("--zone", "Nowhere", "init"),
+    ("mcp", "--http", "--token-file", "junk"),
+    ("mcp", "--http", "--token-file", "latin-1"),
+    ("mcp", "--http", "--host", "0.0.0.0"),
+)
+
+
+@pytest.mark.parametrize("arguments", REFUSED, ids=" ".join)
+def test_what_is_refused_leaves_no_new_memory_behind_and_its_input_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    with Memory(tmp_path / "other.db") as other:
+        other.remember("ana", "language", "Greek")
+        other.export_bundle(tmp_path / "cut.bundle")
+    whole = (tmp_path / "cut.bundle").read_bytes()
+    given = {"junk": b"junk", "empty": b"", "cut.bundle": whole[:-20], "latin-1": b"caf\xe9 caf\xe9 caf\xe9 caf\xe9"}
+    for name, content in {**given, "chats.json": json.dumps(archives.chatgpt()).encode()}.items():
+        (tmp_path / name).write_bytes(content)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    monkeypatch.chdir(tmp_path)
+    outcome = CliRunner().invoke(cli, ["--db", "new.db", *arguments])
+    assert outcome.exit_code in (1, 2) and isinstance(outcome.exception, SystemExit)
+    assert outcome.stderr.startswith(("error: ", "Usage: "))
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_what_came_in_before_an_import_was_refused_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "chats.json").write_text(json.dumps(archives.chatgpt()))
+    for words in (["import-from", "auto", "chats.json"], ["import", "chats.json"]):
+        outcome = CliRunner().invoke(cli, words)
+    assert outcome.exit_code == 1 and "use 'syncmem import-from chatgpt chats.json'" in outcome.stderr
+    with Memory(tmp_path / "syncmem.db") as memory:
+        assert len(memory.episodes()) == 8
 
 
 def test_a_refusal_is_one_line_with_the_next_step(shell: Shell) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from syncmem import InvalidInput, Memory
 from tests.field_reports.orders import current, line, values
 from tests.importers import archives
@@ -159,6 +161,18 @@ def test_cards(memory: Memory, make: Make) -> None:
     assert values(memory, "Ana Sousa", "note") == ["A long note that is folded"]
     assert line(memory, "João", "phone") == [("+351 3", None, None)]
     assert not memory.predicates()["birthday"].many
+
+
+def test_a_line_of_a_card_that_cannot_be_read_is_told(
+    memory: Memory, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cards = archives.CARDS.replace("TEL;TYPE=HOME:+351 2", "TEL;TYPE=HO")
+    report = memory.import_archive(write(tmp_path / "a.vcf", cards), "vcard")
+    assert (
+        report.skipped == 2 and "a part of it cannot be read" in report.problems[0] and "line 7" in report.problems[0]
+    )
+    assert values(memory, "Ana Sousa", "phone") == ["+351 1"]
+    assert capsys.readouterr() == ("", "")
 
 
 def test_a_table_means_what_its_mapping_says(memory: Memory, make: Make) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from syncmem import Memory
+from syncmem import InvalidInput, Memory
 from syncmem.importers.threads import Node, in_order
+from tests.importers import archives
 from tests.importers.archives import chatgpt_conversation, chatgpt_node
 from tests.importers.conftest import fresh
 
@@ -175,3 +176,46 @@ def test_a_table_in_parts_in_any_order_and_twice_is_the_whole(content: list[dict
         assert parted.belief_digest() == whole.belief_digest()
         whole.retract(batch=report.batch)
         assert whole.belief_digest() == none.belief_digest()
+
+
+ODD = (None, [], {}, "", 0, -1, 1e308, True, "9999-99-99", "2024-02-30T00:00:00Z", "x" * 3_000, [None], {"a": None},
+       ["a", ["b"]], -1e18, 253_402_300_800, "2024-03-10T02:30:00", "\u0000")  # fmt: skip
+KINDS: dict[str, Callable[[], Any]] = {
+    "chatgpt": archives.chatgpt,
+    "claude": archives.claude,
+    "graphiti": lambda: {"edges": archives.GRAPHITI_EDGES, "nodes": archives.GRAPHITI_NODES},
+    "mcp": lambda: archives.SERVER_MEMORY,
+    "mem0": lambda: [{"id": "1", "memory": "a", "user_id": "ana", "created_at": "2024-01-01T00:00:00Z"}] * 2,
+}
+
+
+def places(within: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The places of all values in an archive."""
+    inner = within.items() if isinstance(within, dict) else enumerate(within) if isinstance(within, list) else ()
+    for key, value in inner:
+        yield (*path, key)
+        yield from places(value, (*path, key))
+
+
+@given(st.sampled_from(sorted(KINDS)), st.randoms(use_true_random=False))
+@settings(max_examples=60)
+def test_whatever_stands_in_the_place_of_something_is_taken_in_or_refused_and_once(
+    kind: str, random: random.Random
+) -> None:
+    archive = json.loads(json.dumps(KINDS[kind]()))
+    for _ in range(random.choice((1, 1, 3))):
+        *path, last = random.choice(list(places(archive)))
+        within = archive
+        for key in path:
+            within = within[key]
+        within[last] = json.loads(json.dumps(random.choice(ODD)))
+    with tempfile.TemporaryDirectory() as folder, fresh() as memory:
+        text = "\n".join(map(json.dumps, archive)) if kind == "mcp" else json.dumps(archive)
+        path = archives.write(Path(folder, "archive"), text)
+        try:
+            memory.import_archive(path, kind)
+        except InvalidInput:
+            assert memory.imports() == ()
+        else:
+            again = memory.import_archive(path, kind)
+            assert (again.turns, again.claims, again.ends) == (0, 0, 0)

@@ -279,6 +279,22 @@ def test_files_go_with_whom_they_mention(memory: Memory) -> None:
     assert memory.history(NOTES, "memory_file") == []
 
 
+def test_a_file_goes_with_whom_its_path_names_on_devices_that_the_eraser_never_saw(tmp_path: Path) -> None:
+    with Memory(":memory:") as one, Memory(":memory:") as other:
+        files = MemoryFiles(other)
+        for path in ("/memories/users/ana.md", "/memories/ana/tea.md", "/memories/bob.md"):
+            do(files, "create", path=path, file_text="Likes tea")
+        do(files, "str_replace", path="/memories/users/ana.md", old_str="tea", new_str="coffee")
+        one.remember("ana", "language", "Greek")
+        one.erase("ana")
+        other.merge(one)
+        assert list(files._files()) == ["/memories/bob.md"]
+        assert other.history("/memories/users/ana.md", "memory_file") == []
+        do(files, "create", path="/memories/users/ana.md", file_text="new")  # it knows of the erasure now
+        other.erase("/memories/users/ana.md")  # one file alone
+        assert "/memories/users/ana.md" not in files._files() and "/memories/bob.md" in files._files()
+
+
 # -- the package -------------------------------------------------------------------------------------------------
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from syncmem import AsyncMemory, Environment, ManualClock, Memory, english
+from syncmem import AsyncMemory, Environment, InvalidInput, ManualClock, Memory, english
 from syncmem.integrations.openai_agents import Session
 
 
@@ -77,7 +77,7 @@ def test_what_is_popped_or_cleared_is_not_listed_and_still_there(memory: Memory)
 def test_a_failed_addition_adds_nothing(memory: Memory) -> None:
     async def main() -> None:
         session = Session("chat", memory)
-        with pytest.raises(TypeError):
+        with pytest.raises(InvalidInput):
             await session.add_items([said("one"), {"role": "user", "content": object()}])
         assert await session.get_items() == []
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from mcp import Client
+from mcp.shared.exceptions import MCPError
 
 from syncmem import Memory
 from syncmem.mcp.server import build
@@ -224,3 +225,33 @@ def test_an_argument_that_no_tool_has_is_refused_and_nothing_is_written(memory: 
 
     assert "sinse" in talk(build(memory), say)
     assert memory.believe("ana", "home_city") is None
+
+
+def test_wrong_arguments_are_told_in_words_with_those_that_the_tool_takes(memory: Memory) -> None:
+    async def say(client: Client) -> list[str]:
+        return [
+            await refused(client, "remember", entity=5, predicate="home_city"),
+            await refused(client, "recall", question="x", k=3),
+        ]
+
+    wrong, unknown = talk(build(memory), say)
+    assert "entity: Input should be a valid string; value: Field required" in wrong
+    assert wrong.endswith("it takes entity, predicate, value, since, changed_on, until, quote")
+    assert unknown.startswith("recall cannot be called so (k: ") and "pydantic" not in wrong + unknown
+
+
+def test_why_a_prompt_or_a_resource_is_refused_reaches_the_client(memory: Memory) -> None:
+    async def say(client: Client) -> list[str]:
+        told = []
+        for asking in (
+            client.get_prompt("what_changed", {"since": "lately"}),
+            client.read_resource("memory://briefing/" + "x" * 2_000),
+        ):
+            with pytest.raises(MCPError) as error:
+                await asking
+            told.append(str(error.value))
+        return told
+
+    prompt, resource = talk(build(memory), say)
+    assert prompt.startswith("'lately' is not a date; write 2025")
+    assert "2000 bytes" in resource

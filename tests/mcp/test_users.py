@@ -18,6 +18,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from syncmem import FileError, InvalidInput, Memories
 from syncmem.cli.app import cli
 from syncmem.mcp.users import Tokens, add
+from syncmem.sockets import listen
 from tests.cli.running import Shell
 from tests.mcp.speaking import SECONDS_MAX, call, http
 
@@ -114,6 +115,24 @@ def test_a_file_of_tokens_that_cannot_be_trusted_is_refused(tmp_path: Path) -> N
         path.chmod(0o644)
         with pytest.raises(FileError, match="chmod 600"):
             Tokens(path)
+
+
+def test_a_file_of_tokens_that_is_no_text_is_refused_and_kept(tmp_path: Path) -> None:
+    path = tmp_path / "tokens"
+    path.write_bytes(b"\xff\xfe")
+    path.chmod(0o600)
+    for use in (lambda: Tokens(path), lambda: add(path, "ana", os.urandom)):
+        with pytest.raises(InvalidInput, match="no text in UTF-8"):
+            use()
+    assert path.read_bytes() == b"\xff\xfe"
+
+
+def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
+    with listen("127.0.0.1", 0) as taken:
+        port = str(taken.getsockname()[1])
+        outcome = CliRunner().invoke(cli, ["--db", str(tmp_path / "a.db"), "mcp", "--http", "--port", port])
+    assert outcome.exit_code == 1 and outcome.output.endswith("choose another --host or --port\n")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_many_users_need_all_of_it(tmp_path: Path) -> None:

@@ -93,6 +93,17 @@ def erased() -> Iterator[Vector]:
 
 
 PATHS = (f'["users","{ANA}","prefs"]', f'["{ANA}","x"]', r'["users","person:\u0061na"]', rf'["a\"b","{ANA}"]')
+FILES = (f"/memories/users/{ANA}.md", f"/{ANA}/notes", f"/people/{ANA}", f"/x/{ANA}.tar")
+NO_FILES = (
+    f"/{ANA}",
+    f"/{ANA}.md",
+    f"/x//{ANA}",
+    f"x/{ANA}",
+    f"/x/{ANA}/",
+    f"/x/{ANA}.tar.gz",
+    f"/x/.{ANA}",
+    f"/x/{ANA.title()}.md",
+)
 HALF = rf'["\ud800","{ANA}"]'
 NO_PATHS = (
     f'["{ANA}"]', f'["users", "{ANA}"]', f'["users","{ANA}"', f'["users","{ANA.title()}"]', f'["users","{ANA}",1]',
@@ -118,6 +129,13 @@ def paths() -> Iterator[Vector]:
     erase(b, 10)
     rows = [row(place, None, "Lisbon", at(entity)) for place, entity in enumerate(NO_PATHS, 1)]
     yield from tell("no-path", "What only looks like a path stays.", [definitions, a, b], {}, *rows)
+    definitions, a, b = three()
+    for place, entity in enumerate((*FILES, *NO_FILES), 1):
+        a.write(1, day(place), said("Lisbon", entity=entity))
+    erase(b, 20)
+    rows = [row(place, None, "Lisbon", at(entity)) for place, entity in enumerate(NO_FILES, len(FILES) + 1)]
+    says = "A file is named by each text between its slashes, and by the last one without its ending."
+    yield from tell("path-of-a-file", says, [definitions, a, b], {1: [*range(1, len(FILES) + 1)]}, *rows)
     definitions, a, b = three()
     for entity in (HALF, '["e\u0301va","x"]', r'["e\u0301va","y"]'):
         a.write(1, day(1), said("Lisbon", entity=entity))

@@ -10,9 +10,11 @@ Error: Path /memories/../etc would escape /memories directory
 
 Rules: replies and errors read as the tool's documentation has them.  A file is the value of ``memory_file`` of the
 entity that is called as its path; a change remembers, so the newer text supersedes, and to delete ends.  Folders are
-where files are.  What a model writes counts as inferred unless ``trust`` says otherwise; a file that was written with
-more trust is refused, before anything is written.  What is believed can be read, and not changed, as
-``/memories/beliefs/ENTITY.md``: the briefing of that entity, which no stored text gets out of.
+where files are.  Who is erased is by each file whose path names them (``memory.erase("ana")``: ``/memories/ana.md``,
+``/memories/users/ana/tea.md``); ``memory.erase(path)`` erases one file.  What a model writes counts as inferred unless
+``trust`` says otherwise; a file that was written with more trust is refused, before anything is written.  What is
+believed can be read, and not changed, as ``/memories/beliefs/ENTITY.md``: the briefing of that entity, which no stored
+text gets out of.
 """
 
 from syncmem.integrations.anthropic_memory.files import MemoryFiles

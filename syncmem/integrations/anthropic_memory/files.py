@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import unquote
 
+from syncmem.arguments import guarded
 from syncmem.errors import SyncmemError
 from syncmem.integrations.anthropic_memory.paths import (
     BELIEFS,
@@ -43,20 +44,21 @@ class MemoryFiles:
         beliefs: whether what is believed can be read beside the files.
     """
 
+    @guarded
     def __init__(
         self,
         memory: Memory,
         *,
         trust: int | str = "inference",
         agent: str = "anthropic",
-        mentions: tuple[str, ...] = (),
+        mentions: Iterable[str] = (),
         scope: str = VAULT,
         beliefs: bool = True,
     ) -> None:
         self._memory = memory
         self._trust = trust_of(trust)
         self._said: dict[str, Any] = {"trust": self._trust, "source": Source("model", agent), "scope": scope}
-        self._mentions = mentions
+        self._mentions = tuple(mentions)
         self._scope = scope
         self._beliefs = beliefs
 

@@ -47,8 +47,15 @@ def read_filters(filters: Mapping[str, Any] | None, owner: Mapping[str, Any]) ->
     unknown = owner.keys() - {"user_id", "agent_id", "run_id"}
     if unknown:
         raise InvalidInput(f"there is no argument {', '.join(sorted(unknown))}; pass filters={{...}}")
-    wanted = {**owner, **(filters or {})}
+    wanted = {**owner, **fields("filters", filters)}
     return wanted | owners(wanted)
+
+
+def fields(name: str, given: Any) -> dict[str, Any]:
+    """A dict of fields, or none."""
+    if not isinstance(given, Mapping | None):
+        raise InvalidInput(f"{name} is a dict of fields, not {type(given).__name__}; pass {{'topic': 'sport'}}")
+    return dict(given or {})
 
 
 def count(top_k: Any) -> int:

@@ -20,7 +20,7 @@ from uuid import UUID
 import syncmem
 from syncmem.errors import InvalidInput
 from syncmem.integrations.mem0.filters import holds, owners
-from syncmem.integrations.mem0.given import count, day, read_filters, read_messages
+from syncmem.integrations.mem0.given import count, day, fields, read_filters, read_messages
 from syncmem.integrations.mem0.looking import Looking
 from syncmem.integrations.mem0.shapes import (
     BESIDE,
@@ -111,7 +111,7 @@ class Memory:
         """
         owner = owners({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
         said = [each for each in read_messages(messages) if each["role"] != "system"]
-        beside = {"expiration_date": day(expiration_date), "metadata": dict(metadata or {}) or None}
+        beside = {"expiration_date": day(expiration_date), "metadata": fields("metadata", metadata) or None}
         if infer:
             return {"results": [found for each in said for found in self._extracted(each, owner, beside)]}
         results = []
