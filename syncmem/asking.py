@@ -14,6 +14,7 @@ from syncmem.model.predicate import Predicate
 from syncmem.model.record import Record
 from syncmem.opened import Opened
 from syncmem.reasons import Reasons
+from syncmem.replica import frontiers
 from syncmem.replica.catalog import VAULT, Slot
 from syncmem.replica.reading import Placed, Visible
 from syncmem.replica.stretch import Stretch, spoken_of
@@ -331,13 +332,13 @@ class Asking(Opened):
         if asserted_by is not None:
             if known_at is not None or device is not None:
                 raise InvalidInput("asserted_by= is an axis of its own; pass it without known_at= and device=")
-            return _View(folded=self._reading.asserted_by(self._through(asserted_by, zone)))
+            return _View(folded=frontiers.asserted_by(self._replica, self._through(asserted_by, zone)))
         if device is None:
             return _View(n=None if known_at is None else self._transaction(known_at, zone))
         if isinstance(known_at, int):
             raise InvalidInput("a transaction number belongs to this device; pass a time as known_at= with device=")
         time = _FAR_FUTURE if known_at is None else self._through(known_at, zone)
-        visible, grade = self._reading.held_by(self._device_key(device), scope, time)
+        visible, grade = frontiers.held_by(self._replica, self._device_key(device), scope, time)
         return _View(folded=visible, grade=grade)
 
     def _recheck(self, view: _View, slot: Slot) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from random import Random
 
 from syncmem.model.instant import FOREVER
+from syncmem.replica.frontiers import asserted_by
 from syncmem.replica.reading import Reading
 from syncmem.replica.replica import Replica
 from tests.reference import Event
@@ -141,7 +142,7 @@ def _asserted(replica: Replica, tried: History, random: Random) -> Iterator[str]
     tick = random.choice(tried.events)["hlc"]
     by_then = History([e for e in tried.events if e["hlc"] <= tick], tried.cardinalities, {}, tried.unit)
     reading = Reading(replica)
-    visible = reading.asserted_by(instant(tick) or 0)
+    visible = asserted_by(replica, instant(tick) or 0)
     for entity in about(tried):
         slots = reading.names.slots("vault", entity, PREDICATE, visible)
         placed = [row for slot in slots for row in reading.folded(slot, visible)]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from syncmem.environment import ManualClock
 from syncmem.model.link import Bond, resolve
 from syncmem.replica.digests import Digests
+from syncmem.replica.frontiers import held_by
 from syncmem.replica.reading import Reading
 from syncmem.replica.replica import Replica
 from tests import links
@@ -133,7 +134,7 @@ def test_another_device_tells_from_notes_what_a_device_believed_of_any_name(hist
         merge(here, there)
         for time in times:
             n = Reading(there).transaction_at(time)
-            visible, _ = Reading(here).held_by(there.identity.device, "vault", time)
+            visible, _ = held_by(here, there.identity.device, "vault", time)
             for entity in ENTITIES:
                 slots = Reading(there).names.slots("vault", entity, PREDICATE, n)
                 own = [row for slot in slots for row in Reading(there).timeline(slot, n)]

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from syncmem.environment import Environment, ManualClock, seeded_randomness
 from syncmem.model.event import ClockNote, Kind
 from syncmem.model.instant import FOREVER
+from syncmem.replica.frontiers import asserted_by, held_by
 from syncmem.replica.reading import Reading
 from syncmem.replica.replica import Replica
 from syncmem.results import Grade
@@ -183,7 +184,7 @@ def test_what_was_asserted_by_then_is_the_reference_of_what_had_been_recorded_by
         if slot is None:
             return
         reading = Reading(replica)
-        placed = reading.folded(slot, reading.asserted_by(instant(tick) or 0))
+        placed = reading.folded(slot, asserted_by(replica, instant(tick) or 0))
         by_then = replace(history, events=[e for e in history.events if e["hlc"] <= tick])
         assert answered(replica, history, placed) == as_answer(expected(by_then))
 
@@ -196,7 +197,7 @@ def test_a_clock_note_moves_what_was_asserted_to_the_corrected_time(history: His
             return
         tick = 20
         reading = Reading(replica)
-        placed = reading.folded(slot, reading.asserted_by(instant(tick) or 0))
+        placed = reading.folded(slot, asserted_by(replica, instant(tick) or 0))
         rightly = [{**e, "right": e["hlc"] + history.offsets.get(e["device"], 0)} for e in history.events]
         wrong_clocks = set(history.offsets)
         if all(e["right"] <= tick for e in rightly if e["device"] in wrong_clocks):
@@ -223,7 +224,7 @@ def test_another_device_tells_from_notes_what_a_device_believed(history: History
         assert slot is not None and slot_here is not None
         for time in times:
             own = Reading(there).timeline(slot, Reading(there).transaction_at(time))
-            visible, grade = Reading(here).held_by(there.identity.device, "vault", time)
+            visible, grade = held_by(here, there.identity.device, "vault", time)
             told = Reading(here).folded(slot_here, visible)
             assert plainly(here, told) == plainly(there, own)
             assert grade == (Grade.PROVISIONAL if time == times[-1] else Grade.EXACT)
@@ -243,7 +244,7 @@ def test_another_device_tells_what_was_believed_before_a_wrong_clock_was_known()
         assert slot is not None
         for time, start in ((clock.time - 3_600_000_000, 9), (clock.time, 4)):
             own = Reading(there).timeline(slot, Reading(there).transaction_at(time))
-            visible, _ = Reading(here).held_by(there.identity.device, "vault", time)
+            visible, _ = held_by(here, there.identity.device, "vault", time)
             assert [row[:3] for row in answered(there, history, own)] == [[start, FOREVER_TICK, "A"]]
             assert plainly(here, Reading(here).folded(slot, visible)) == plainly(there, own)
 

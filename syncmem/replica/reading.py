@@ -16,18 +16,17 @@ from typing import Any, Final
 from syncmem.codec import repack
 from syncmem.errors import Damaged
 from syncmem.model import predicate
-from syncmem.model.event import Event, Frontier, Kind, Statement, readable
+from syncmem.model.event import Event, Statement, readable
 from syncmem.model.instant import BEGINNING, FOREVER
 from syncmem.model.liveness import Liveness, denied
 from syncmem.model.plain import Row
 from syncmem.model.predicate import UNDECLARED, Predicate
-from syncmem.model.record import BY_DENIAL, BY_REFERENCE, DEAD, DENIED, LOG_SHIFT, Record, Role
+from syncmem.model.record import BY_DENIAL, BY_REFERENCE, DEAD, DENIED, Record, Role
 from syncmem.model.sweep import Segment, sweep
 from syncmem.model.value import Equality, key, same_stored, to_stored
 from syncmem.replica.catalog import VAULT, Slot
 from syncmem.replica.in_lanes import Placed as Placed
 from syncmem.replica.in_lanes import as_timeline, holds, without_none
-from syncmem.replica.logs import SEQ_MASK
 from syncmem.replica.pages import Swept, Wanted
 from syncmem.replica.rectangles import Rectangle
 from syncmem.replica.replica import Replica
@@ -35,7 +34,6 @@ from syncmem.replica.stretch import Stretch
 from syncmem.replica.timelines import NONE_LANE, SINGLE, lane_of, shown_in, spread_over_lanes
 from syncmem.replica.visible import Visible as Visible
 from syncmem.replica.visible import VisibleNames
-from syncmem.results import Grade
 
 _Defined = tuple[tuple[Visible | None, int], dict[tuple[str, str], Predicate]]
 _Denials = tuple[Equality, Callable[[Record], Record], list[Record]]
@@ -322,55 +320,6 @@ class Reading:
             if found is not None:
                 return predicate.read(found[1].settings)
         return UNDECLARED
-
-    def asserted_by(self, clock: int) -> Visible:
-        """Visible: events whose corrected clock is at most ``clock``."""
-        logs, clocks = self._replica.logs, self._replica.clocks
-
-        def admits(position: int) -> bool:
-            event = logs.event(position) if logs.holds(position) else None
-            return isinstance(event, Event) and clocks.corrected(position, event.hlc) <= clock
-
-        return Visible(admits, clock=clock)
-
-    def held_by(self, device: bytes, scope: str, time: int) -> tuple[Visible, Grade]:
-        """Visible: what another device held at ``time``, by its frontier notes; and how sure that is."""
-        held, grade = self._frontier(device, scope, time)
-        admits = Visible(lambda p: 0 < p & SEQ_MASK <= held.get(p >> LOG_SHIFT, 0), with_its_clocks=True)
-        return admits, grade
-
-    def _frontier(self, device: bytes, scope: str, time: int) -> tuple[dict[int, int], Grade]:
-        logs, clocks = self._replica.logs, self._replica.clocks
-        held: dict[int, int] = {}
-        later = False
-        for log in logs.by_no.values():
-            if log.key is None or log.key.device != device or log.key.scope not in (scope, VAULT):
-                continue  # definitions and links in "vault" count in every scope
-            placed = [(seq, event) for first, run in logs.runs(log.no) for seq, event in enumerate(run, first)]
-            events = [(seq, event) for seq, event in placed if isinstance(event, Event)]  # of others no clock is left
-            times = [clocks.corrected(log.position(seq), event.hlc) for seq, event in events]
-            count = max((index for index, moment in enumerate(times, 1) if moment <= time), default=0)
-            later = later or (count < len(events) and log.key.scope == scope)
-            held[log.no] = max(held.get(log.no, 0), events[count][0] - 1 if count < len(events) else log.seq)
-            for _, event in events[:count]:
-                note = readable(event) if event.kind == Kind.FRONTIER else None
-                for entry in note.changed if isinstance(note, Frontier) else ():
-                    for log_id, last, _ in self._replica.moves.seen(*entry):
-                        number = logs.by_id[log_id].no if log_id in logs.by_id else -1
-                        held[number] = max(held.get(number, 0), last)
-        if self._redacted(held, scope):
-            return held, Grade.REDACTED
-        if any(number < 0 or logs.by_no[number].seq < last for number, last in held.items()):
-            return held, Grade.PARTIAL
-        return held, Grade.EXACT if later else Grade.PROVISIONAL
-
-    def _redacted(self, held: dict[int, int], scope: str) -> bool:
-        """Whether what was held may have had in it what was erased since: where an erasure had not been seen yet."""
-        logs = self._replica.logs
-        erasures = self._replica.erasures.all_in(scope)
-        if erasures and all(p & SEQ_MASK <= held.get(p >> LOG_SHIFT, 0) for p in erasures):
-            return False
-        return any(logs.any_erased(number, last) for number, last in held.items() if number in logs.by_no)
 
 
 def _seen(visible: Visible, wanted: Wanted | None, rows: list[Row]) -> list[Row]:
