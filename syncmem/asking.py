@@ -65,7 +65,7 @@ class Asking(Opened):
             SeveralValues: the predicate is many-valued and several hold; ask ``beliefs(entity, predicate)``.
         """
         found: list[Belief] = []
-        if (known_at is None or isinstance(known_at, int)) and asserted_by is None and device is None:
+        if asserted_by is None and device is None:
             found = self._glance(scope, entity, predicate, valid_at, known_at, zone)
         if not found:
             found = self._beliefs(scope, entity, predicate, valid_at, known_at, asserted_by, device, zone)
@@ -89,8 +89,8 @@ class Asking(Opened):
         zone: str | tzinfo | None = None,
     ) -> list[Belief]:
         """All that is believed of an entity (or one predicate of it) at a moment; see :meth:`believe`."""
-        if predicate is not None and known_at is None and asserted_by is None and device is None:
-            found = self._glance(scope, entity, predicate, valid_at, None, zone)
+        if predicate is not None and asserted_by is None and device is None:
+            found = self._glance(scope, entity, predicate, valid_at, known_at, zone)
             if found:
                 return found
         return self._beliefs(scope, entity, predicate, valid_at, known_at, asserted_by, device, zone)
@@ -121,14 +121,15 @@ class Asking(Opened):
         return [self._telling.belief(slot, rectangle, view.grade) for _, rectangle in placed]
 
     def _glance(
-        self, scope: str, entity: str, predicate: str, valid_at: When | None, n: int | None, zone: str | tzinfo | None
-    ) -> list[Belief]:
+        self, scope: str, entity: str, predicate: str, valid_at: When | None, known_at: When | int | None,
+        zone: str | tzinfo | None,
+    ) -> list[Belief]:  # fmt: skip
         """The beliefs of a slot, where one statement finds them; none: they are to be looked for properly."""
         with self._lock:
             self._replica.db.check_usable()
             instant = self._now() if valid_at is None else self._moment(valid_at, zone)
-            known = None if n is None else min(max(n, 0), FOREVER - 1)
-            found = self._at_a_glance.at(scope, entity, predicate, instant, known)
+            n = None if known_at is None else self._at_number(known_at, zone)
+            found = self._at_a_glance.at(scope, entity, predicate, instant, n)
             try:
                 return [self._telling.named(scope, entity, predicate, rectangle) for rectangle in found]
             except KeyError:  # a log that another process made known
@@ -369,6 +370,13 @@ class Asking(Opened):
         if view.folded is not None:
             return view.folded
         return Visible(logs.holds if n is None else lambda p: logs.holds(p) and logs.arrival(p) <= n)
+
+    def _at_number(self, known_at: When | int, zone: str | tzinfo | None) -> int:
+        """As :meth:`_transaction`, by nothing that was remembered: a number is taken at its word."""
+        if isinstance(known_at, int):
+            return min(max(known_at, 0), FOREVER - 1)
+        with self._looking():
+            return self._transaction(known_at, zone)
 
     def _transaction(self, known_at: When | int, zone: str | tzinfo | None) -> int:
         if isinstance(known_at, int):

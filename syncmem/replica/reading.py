@@ -35,7 +35,7 @@ from syncmem.replica.timelines import NONE_LANE, SINGLE, lane_of, shown_in, spre
 from syncmem.replica.visible import Visible as Visible
 from syncmem.replica.visible import VisibleNames
 
-_Defined = tuple[tuple[Visible | None, int], dict[tuple[str, str], Predicate]]
+_Defined = tuple[Visible | None, int, dict[tuple[str, str], Predicate]]
 _Denials = tuple[Equality, Callable[[Record], Record], list[Record]]
 
 _START: Final = itemgetter(0)
@@ -50,6 +50,12 @@ _NOW_ALL: Final = f"SELECT {_COLUMNS} {_CURRENT} ORDER BY valid_from"
 _THEN_AND_BEFORE: Final = f"SELECT {_COLUMNS} {_AS_OF} AND valid_from <= ?4 ORDER BY valid_from DESC LIMIT 2"
 _THEN_NEXT: Final = f"SELECT {_COLUMNS} {_AS_OF} AND valid_from = ?4"
 _THEN_ALL: Final = f"SELECT {_COLUMNS} {_AS_OF} ORDER BY valid_from"
+_LAST_BY: Final = (  # of the transactions after ?1 up to ?2, in order of time, the last one by ?3; ?1 if there is none
+    "WITH RECURSIVE span(low, high) AS (VALUES (?1, ?2) UNION ALL "
+    "SELECT iif(t.time <= ?3, t.n, low), iif(t.time <= ?3, high, t.n - 1) "
+    "FROM span CROSS JOIN transactions t ON t.n = (low + high + 1) / 2 WHERE low < high) "
+    "SELECT low FROM span WHERE low = high"
+)
 _LANES: Final = (
     "WITH RECURSIVE lanes(lane) AS (SELECT min(lane) FROM beliefs WHERE slot = ?1 UNION ALL "
     "SELECT (SELECT min(lane) FROM beliefs WHERE slot = ?1 AND lane > lanes.lane) FROM lanes WHERE lane IS NOT NULL) "
@@ -66,7 +72,7 @@ class Reading:
         self.names = VisibleNames(replica)
         self._to_check = CHECKED_FIRST
         self.to_recheck = CHECKED_FIRST  # answers about what was believed then, see rechecking
-        self._defined: _Defined = (None, 0), {}  # of the question asked just now
+        self._defined: _Defined = None, 0, {}  # of the question asked just now
 
     # -- rectangles ---------------------------------------------------------------------------------
 
@@ -189,16 +195,13 @@ class Reading:
     def transaction_at(self, time: int) -> int:
         """The last transaction whose corrected time is at most ``time``; 0 before the first."""
         last = self._replica.last_transaction
-        eras = self._db.execute("SELECT first FROM eras ORDER BY first DESC").fetchall()
+        eras = self._db.rows("SELECT first FROM eras ORDER BY first DESC")
         for (first,) in [*eras, (1,)]:
-            count = bisect_right(range(first, last + 1), time, key=self._time_of)
-            if count:
-                return int(first + count - 1)
+            n = int(self._db.rows(_LAST_BY, (first - 1, last, time))[0][0])
+            if n >= first:
+                return n
             last = first - 1
         return 0
-
-    def _time_of(self, n: int) -> int:
-        return int(self._db.execute("SELECT time FROM transactions WHERE n = ?", (n,)).fetchone()[0])
 
     def contested(self, scope: str | None, n: int | None = None) -> list[tuple[Slot, Rectangle]]:
         """All rectangles that are (or, at transaction ``n``, were) contested."""
@@ -299,14 +302,12 @@ class Reading:
 
     def definition(self, slot: Slot, visible: Visible) -> Predicate:
         """The definition of a slot's predicate among the visible events."""
-        asked, found = self._defined
-        if asked[0] is not visible or asked[1] != self._replica.last_transaction:
-            found = {}
-            self._defined = (visible, self._replica.last_transaction), found
-        name = slot.scope, slot.predicate
-        if name not in found:
-            found[name] = self._definition(slot, visible)
-        return found[name]
+        last, name = self._replica.last_transaction, (slot.scope, slot.predicate)
+        if self._defined[0] is not visible or self._defined[1] != last:
+            self._defined = visible, last, {}
+        if name not in self._defined[2]:
+            self._defined[2][name] = self._definition(slot, visible)
+        return self._defined[2][name]
 
     def _definition(self, slot: Slot, visible: Visible) -> Predicate:
         references = self._replica.fold.references

@@ -75,7 +75,7 @@ def test_what_another_process_wrote_is_read_at_a_glance(
         for number in range(25):
             chance.choice(VERBS)(writer, chance)
             names, day = slot(chance), chance.choice((None, *DAYS))
-            known = chance.choice((None, -1, chance.randrange(number + 4), 2**62))
+            known = chance.choice((None, -1, chance.randrange(number + 4), 2**62, "2025-01-01T12:01"))
             properly = writer._beliefs("vault", *names, day, known, None, None, None)
             axes = {"valid_at": day, "known_at": known}
             assert reader.beliefs(*names, **axes) == properly
