@@ -144,7 +144,9 @@ class Database:
     def transaction(self) -> Iterator[None]:
         """One write transaction: committed (durably) at the end, rolled back on any exception."""
         self.check_usable()
-        assert not self._in_snapshot, "what is written follows from the latest state of the file"
+        if self._in_snapshot:
+            self.execute("COMMIT")
+            self._in_snapshot = False
         self._patiently(lambda: self._connection.execute("BEGIN IMMEDIATE"))
         self.in_transaction = True
         try:
@@ -162,7 +164,10 @@ class Database:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Several readings of one state of the file, whatever other processes write meanwhile; nothing is written."""
+        """Several readings of one state of the file, whatever other processes write meanwhile.
+
+        A transaction in between ends it: who writes has the latest state, and reads on in what comes of it.
+        """
         if self.in_transaction or self._in_snapshot:
             yield
             return
@@ -170,7 +175,8 @@ class Database:
         self._in_snapshot = True
         try:
             yield
-            self.execute("COMMIT")  # nothing was written but perhaps temporary tables
+            if self._in_snapshot:
+                self.execute("COMMIT")  # nothing was written but perhaps temporary tables
         except FAILURES as error:
             self._roll_back()
             raise self._refusal(error) from error

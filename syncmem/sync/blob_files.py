@@ -24,22 +24,29 @@ SEGMENT: Final = 1000  # blobs of one sub-folder: a poll lists from its cursor o
 _STREAM: Final = re.compile(r"[0-9a-f]{16}")
 _SEGMENT: Final = re.compile(r"[0-9]{9}")
 _FILE: Final = re.compile(r"([0-9]{12})-([0-9a-f]{32})\.(blob|dropped)")
+_OF_A_BLOB: Final = re.compile(r".*?([0-9]{12})-([0-9a-f]{32}).*", re.IGNORECASE | re.DOTALL)
 _READING: Final = os.O_RDONLY | sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 
 
 @dataclass(slots=True)
 class Seen:
-    """What was found: blobs with their sizes (0: empty, or not looked up), the names of dropped ones, and whether all
-    could be looked at."""
+    """What was found: blobs with their sizes (0: empty, or not looked up), the names of dropped ones, of which blobs
+    there are copies that sync services made, and whether all could be looked at."""
 
     blobs: dict[BlobName, int] = field(default_factory=dict)
     dropped: set[BlobName] = field(default_factory=set)
+    copied: set[BlobName] = field(default_factory=set)
     whole: bool = True
 
     @property
     def end(self) -> int:
         """The last place that is taken."""
         return max((name.counter for name in (*self.blobs, *self.dropped)), default=0)
+
+    @property
+    def back(self) -> set[BlobName]:
+        """The dropped blobs that a service or a backup has brought back, or a copy of them."""
+        return self.dropped & (self.blobs.keys() | self.copied)
 
     def there(self) -> Iterator[tuple[BlobName, int]]:
         """The blobs that may be read, in order: not dropped, not empty."""
@@ -75,15 +82,18 @@ def look(box: Path, stream: bytes, after: int) -> Seen:
 def look_into(segment: Path, stream: bytes, seen: Seen, after: int) -> None:
     """Add what one sub-folder holds; sizes are looked up only behind place ``after``, because that costs."""
     try:
-        found = entries(segment, _FILE)
+        found = entries(segment, _OF_A_BLOB)
     except OSError:
         seen.whole = False
         return
     for entry in found:
-        name = BlobName(stream, int(entry.name[:12]), bytes.fromhex(entry.name[13:45]))
-        if not _is_plain(entry):
+        named = _OF_A_BLOB.fullmatch(entry.name)
+        if named is None or not _is_plain(entry):
             continue
-        if entry.name.endswith(".dropped"):
+        name = BlobName(stream, int(named[1]), bytes.fromhex(named[2]))
+        if not _FILE.fullmatch(entry.name):
+            seen.copied.add(name)
+        elif entry.name.endswith(".dropped"):
             seen.dropped.add(name)
         else:
             seen.blobs[name] = _size(entry) if name.counter > after else 0

@@ -168,7 +168,7 @@ class Folder:
             seen = look(box, stream, cursor)
             if seen.whole and seen.end < cursor:  # the stream is shorter than it was: how far it goes is told
                 seen = look(box, stream, 0)
-            for name in seen.dropped & seen.blobs.keys():  # a service or a backup has brought it back
+            for name in seen.back:
                 self._forget(box, name)
             if end := max(seen.end, 0 if seen.whole else cursor):
                 ends[stream] = end

@@ -220,6 +220,16 @@ def test_a_dropped_blob_that_a_sync_service_brings_back_stays_dropped(shared: Sh
     assert b"second" not in contents(shared.root)
 
 
+def test_a_copy_of_a_dropped_blob_that_a_sync_service_brings_later_goes_when_the_folder_is_looked_at(
+    shared: Shared,
+) -> None:
+    path = shared.path(2)
+    assert shared.drop(2)
+    path.with_name(f"{path.stem} (conflicted copy).blob").write_bytes(b"second")
+    assert shared.read() == [b"first", b"third"]
+    assert b"second" not in contents(shared.root)
+
+
 def test_a_blob_that_a_sync_service_renamed_is_dropped_all_the_same(shared: Shared) -> None:
     path = shared.path(2)
     path.rename(path.with_name(f"{path.stem} 2.blob"))

@@ -17,6 +17,7 @@ from syncmem.sync.in_memory import InMemoryServer
 from syncmem.wire.mailbox import Answer, BlobName, Drop, Exchange, Mailbox
 from tests.simulator.buckets import BucketServer
 
+COPIED = " (conflicted copy)"
 KINDS = ("memory", "relay", "folder")
 Given = tuple[BlobName, bytes | None]
 
@@ -215,13 +216,15 @@ class FolderServer:
                 continue
             if file.suffix == ".blob" and file.with_suffix(".dropped").exists():
                 continue
+            if COPIED in file.stem and place.with_name(f"{file.stem.removesuffix(COPIED)}.dropped").exists():
+                continue  # that it was deleted there has been carried
             place.parent.mkdir(parents=True, exist_ok=True)
             content = file.read_bytes()
             cut = partly and random.random() < 0.3
             place.write_bytes(content[: random.randrange(len(content) + 1)] if cut else content)
             (self._partial.add if cut else self._partial.discard)(place)
             if partly and random.random() < 0.2:
-                stray = place.with_name(f"{place.stem} (conflicted copy){place.suffix}")
+                stray = place.with_name(f"{place.stem}{COPIED}{place.suffix}")
                 stray.write_bytes(content)
             count += 1
         for mark in sorted(source.rglob("*.dropped")):  # the service carries deletions, too
