@@ -216,7 +216,7 @@ _KINDS: Final = {
     "timedelta": _Kind("a timedelta", lambda given: isinstance(given, timedelta)),
     "tzinfo": _Kind("a time zone", lambda given: isinstance(given, tzinfo)),
     _PATH: _Kind("a path", lambda given: isinstance(given, (str, os.PathLike)), _wrong_path),
-    "Iterable[str]": _Kind("a list of texts", _is_list, _wrong_list),
+    **dict.fromkeys(("Iterable[str]", "tuple[str, ...]"), _Kind("a list of texts", _is_list, _wrong_list)),
     **dict.fromkeys(("Iterable[Candidate]", "Sequence[Any]"), _Kind("a list of them", _is_list)),
     "Iterable[Mapping[str, Any]]": _Kind("a list of dicts", _is_list),
     "Sequence[int]": _Kind("a list of whole numbers", _is_list),

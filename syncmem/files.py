@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, TypeVar
 
+from syncmem.arguments import guarded
 from syncmem.environment import Environment
 from syncmem.errors import FileError, InvalidInput, NotAReplica, SyncmemError
 from syncmem.private import open_new
@@ -113,6 +114,7 @@ def backup(
     _put_in_place(target, lambda temporary: _copy(connection, temporary, key, own, rewritten=traces))
 
 
+@guarded
 def restore(
     backup_path: str | os.PathLike[str],
     path: str | os.PathLike[str],

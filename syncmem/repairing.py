@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Unpack
 
 from syncmem import files
+from syncmem.arguments import guarded
 from syncmem.environment import Environment
 from syncmem.errors import Busy, Damaged, FileError, NotAReplica, PeerError, SyncmemError, Wiped, WrongKey
 from syncmem.memory import Memory
@@ -83,6 +84,7 @@ class RepairReport:
             yield f"Look into {self.kept_as} if you miss something, and delete it."
 
 
+@guarded
 def repair(path: str | os.PathLike[str], **opening: Unpack[Opening]) -> RepairReport:
     """Make a damaged memory sound again, as far as it can be; no process may have it open.
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from syncmem import Candidate, InvalidInput, Memory, Source, SyncmemError
+import syncmem
+from syncmem import Candidate, InvalidInput, Memory, Source, SyncmemError, Utterance
 
 WRONG: dict[str, Any] = {
     "None": None,
@@ -167,3 +168,28 @@ def test_trust_that_is_not_said_is_that_of_the_kind_of_the_source(
     told: dict[str, Any] = {"source": source, "observed_at": "2025-01-01", "affirm": False}
     assert memory.event(memory.remember("ana", "city", "Lisbon", **told).event).trust == trust
     assert memory.event(memory.remember("ana", "city", "Lisbon", **told, trust=60).event).trust == 60
+
+
+MADE: dict[str, dict[str, Any]] = {  # what else callers call, with what each needs
+    "Candidate": {"entity": "ana", "predicate": "city", "value": "Lisbon"},
+    "Source": {"kind": "user"},
+    "Utterance": {"text": "I live in Lisbon.", "speaker": "ana"},
+    "english": {"said": Utterance("I live in Lisbon.", speaker="ana")},
+    "repair": {"path": "there.db"},
+    "restore": {"backup_path": "there.db", "path": "here.db"},
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_what_else_is_called_refuses_what_it_does_not_take(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    called = getattr(syncmem, name)
+    for parameter in inspect.signature(called).parameters.values():
+        for wrong in WRONG.values() if parameter.kind is not parameter.VAR_KEYWORD else ():
+            try:
+                called(**{**MADE[name], parameter.name: wrong})
+            except SyncmemError as error:
+                assert ";" in str(error), f"{name}({parameter.name}={wrong!r}) tells no next step: {error}"
+    assert list(tmp_path.iterdir()) == []

@@ -60,7 +60,7 @@ def remember(
 
 
 @verb("apply")
-@click.argument("file", type=click.File("r", encoding="utf-8"))
+@click.argument("file", type=click.File("r", encoding="utf-8-sig"))
 def apply_lines(session: Session, file: TextIO) -> None:
     """Write the verbs of a file of JSON lines, all or none ("-": standard input).
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from syncmem import statements
+from syncmem.arguments import checked
 from syncmem.errors import InvalidInput
 from syncmem.model.instant import parse
 from syncmem.model.value import NONE
@@ -49,6 +50,7 @@ class Manner(StrEnum):
     HYPOTHETICAL = "hypothetical"  # wishes, plans that are not settled, examples, jokes
 
 
+@checked
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """One thing that may have been said: ``entity``'s ``predicate`` is ``value``.

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from datetime import UTC
 from typing import Any, Final
 
+from syncmem.arguments import guarded
 from syncmem.errors import InvalidInput
 from syncmem.judging.candidate import Candidate, Manner, Verb
 from syncmem.judging.cues import GUESS
@@ -95,6 +96,7 @@ _CLAUSES: Final = re.compile(r",? (?:and|but)(?= (?:I|my)\b)|,(?= (?:I|my)\b)", 
 _LIST: Final = re.compile(r",? and |,? or |, ")
 
 
+@guarded
 def english(said: Utterance) -> list[Candidate]:
     """The candidates in an English text; an :class:`~syncmem.judging.extracting.Extractor`."""
     found: list[Candidate] = []

@@ -42,6 +42,8 @@ class Utterance:
     zone: str | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise InvalidInput(f"what was said is text, not {type(self.text).__name__}; pass a str")
         object.__setattr__(self, "text", without_blocks(self.text))
 
     def passage(self, start: int, end: int) -> Source:

@@ -94,7 +94,7 @@ def read(data: bytes, where: str) -> Pack:
     if len(data) > PACK_BYTES_MAX:
         raise InvalidInput(f"the pack {where} takes more than {PACK_BYTES_MAX} bytes; split it")
     try:
-        pack = Pack.model_validate(tomllib.loads(data.decode()))
+        pack = Pack.model_validate(tomllib.loads(data.decode("utf-8-sig")))
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the file"

@@ -82,7 +82,7 @@ def write(path: Path, wanted: dict[str, Any]) -> Path | None:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         return ""
     except (OSError, ValueError) as error:

@@ -174,7 +174,7 @@ def load(file: Path | None, environment: Mapping[str, str], options: Mapping[str
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise InvalidInput(f"{file} cannot be read ({error.strerror}); check the path and its rights") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -88,7 +88,7 @@ def read_key_file(path: str | os.PathLike[str]) -> bytes | str:
 
 def _key_in(content: bytes, name: str) -> bytes | str:
     try:
-        text = content.decode().rstrip("\r\n")
+        text = content.decode("utf-8-sig").rstrip("\r\n")
     except UnicodeDecodeError:
         text = ""
     if re.fullmatch(f"[0-9a-fA-F]{{{2 * KEY_BYTES}}}", text):

@@ -10,6 +10,8 @@ from click.testing import CliRunner
 
 from syncmem import Memory
 from syncmem.cli.app import cli
+from syncmem.relay.config import load
+from syncmem.replica.cipher import read_key_file
 from syncmem.replica.driver import dbapi
 from tests.cli.running import Shell
 from tests.importers import archives
@@ -187,3 +189,33 @@ def test_doctor_exits_with_4_on_problems_only_when_strict(shell: Shell) -> None:
 def test_a_folder_that_is_missing_is_refused(empty: Shell) -> None:
     outcome = empty.run("--db", Path("nowhere") / "syncmem.db", "init")
     assert outcome.code == 1 and outcome.err.startswith("error: ")
+
+
+def test_a_byte_order_mark_before_what_people_write_by_hand_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written = {
+        "lines": json.dumps({"verb": "remember", "entity": "ana", "predicate": "tree", "value": "oak"}),
+        "pack": '[predicates.tree]\ncardinality = "single"\n',
+        "mapping": '[[claim]]\nentity = "{who}"\npredicate = "tree"\nvalue = "{tree}"\n',
+        "rows": json.dumps({"who": "bob", "tree": "elm"}),
+        "relay": 'data = "relay"\n',
+    }
+    for name, text in written.items():
+        (tmp_path / name).write_text(("name = 'own'\n" if name == "pack" else "") + text, encoding="utf-8-sig")
+    for words in (
+        ("init",),
+        ("define", "--pack", "pack"),
+        ("apply", "lines"),
+        ("import-from", "jsonl", "rows", "--mapping", "mapping"),
+    ):
+        outcome = CliRunner().invoke(cli, words)
+        assert outcome.exit_code == 0, outcome.output
+    with Memory("syncmem.db") as memory:
+        assert [memory.believe(who, "tree").value for who in ("ana", "bob")] == ["oak", "elm"]  # type: ignore[union-attr]
+    key = tmp_path / "key"
+    key.write_text("ab" * 32, encoding="utf-8-sig")
+    key.chmod(0o600)
+    assert read_key_file(key) == b"\xab" * 32
+    assert load(tmp_path / "relay", {}, {}).data == Path("relay")
