@@ -20,7 +20,8 @@ from syncmem.relay.stores import Position, Told
 
 SENT_SECONDS_MAX: Final = 10.0  # how long an answer waits for its notice
 AGAIN_SECONDS: Final = 0.2
-QUIET_SECONDS: Final = 30.0  # after which a silent connection is asked whether it is still one
+QUIET_SECONDS: Final = 10.0  # after which a silent connection is asked whether it is still one
+SILENT_SECONDS: Final = 5.0  # without an answer, after which the database is not called there any more
 _PARTED: Final = "the relay's database does not answer; sync again in a moment"
 _log = logging.getLogger("syncmem.relay")
 
@@ -39,6 +40,20 @@ class Notices:
         self._work = asyncio.Event()
         self.told: Told = lambda mailbox, position: None
         self.connected = False
+        self._asked_at: float | None = None  # since when a question has had no answer
+
+    @property
+    def answered(self) -> bool:
+        """Whether there is a connection that was answered, and not left waiting since."""
+        asked_at = self._asked_at
+        return self.connected and (asked_at is None or self._pool.time() - asked_at < SILENT_SECONDS)
+
+    async def _ask(self, connection: Any, sql: str, *values: object) -> None:
+        self._asked_at = self._pool.time()
+        try:
+            await connection.execute(sql, *values)
+        finally:
+            self._asked_at = None
 
     async def send(self, mailbox: bytes, position: Position) -> None:
         """Tell all processes. Raises Busy where that is not possible now."""
@@ -77,7 +92,7 @@ class Notices:
                 try:
                     await asyncio.wait_for(self._work.wait(), QUIET_SECONDS)
                 except TimeoutError:
-                    await connection.execute("SELECT 1")
+                    await self._ask(connection, "SELECT 1")
                 continue
             await self._tell(connection)
 
@@ -86,7 +101,7 @@ class Notices:
         sending, self._waiting = self._waiting, {}
         try:
             sql = "SELECT pg_notify($1, text) FROM unnest($2::text[]) text"
-            await connection.execute(sql, self._channel, [*sending])
+            await self._ask(connection, sql, self._channel, [*sending])
         except BaseException:
             for text, futures in sending.items():
                 self._waiting.setdefault(text, []).extend(futures)

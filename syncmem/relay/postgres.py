@@ -93,7 +93,7 @@ class PostgresStore(RowStore):
 
     def check(self) -> None:
         """Whether the database answers, as far as this process knows."""
-        if not self._notices.connected:
+        if not self._notices.answered:
             raise Busy("the relay's database does not answer; sync again in a moment")
 
     def position(self, mailbox: bytes) -> Position | None:

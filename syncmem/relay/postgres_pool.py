@@ -71,6 +71,10 @@ class Pool:
             self.address, timeout=CONNECT_SECONDS, command_timeout=ANSWER_SECONDS, server_settings=DURABLE | settings
         )
 
+    def time(self) -> float:
+        """The clock of the loop, in seconds."""
+        return self._loop.time()
+
     def start(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something on the loop, until the pool is closed."""
         asyncio.run_coroutine_threadsafe(work, self._loop)

@@ -71,7 +71,7 @@ def serve(settings: Settings, ready: Callable[[str], None] = print, *, environme
             tokens=settings.token_values, trusted_proxies=settings.trusted_proxies,
             certificate=settings.tls_cert, key=settings.tls_key, wake_url=settings.wake_url,
             wake_secret=settings.wake_secret.get_secret_value() if settings.wake_secret else None,
-            access=log if settings.access_log else None, beside=beside,
+            access=log if settings.access_log else None, beside=beside, ended=store.close,
             metrics=metrics, shown=settings.metrics == "main",
             admin_token=settings.admin_token.get_secret_value() if settings.admin_token else None,
         )  # fmt: skip
@@ -104,12 +104,13 @@ def server(
     certificate: Path | None = None, key: Path | None = None, wake_url: str | None = None,
     wake_secret: str | None = None, access: Callable[[Served], None] | None = None, metrics: Metrics | None = None,
     shown: bool = False, admin_token: str | None = None,
-    beside: Sequence[tuple[ASGIApp, socket.socket]] = (),
+    beside: Sequence[tuple[ASGIApp, socket.socket]] = (), ended: Callable[[], None] = lambda: None,
 ) -> uvicorn.Server:  # fmt: skip
     """The server over a store, which stays the caller's to close.
 
     ``shown``: metrics are shown beside the rest; ``admin_token``: so is the operator's page, to who has it; ``beside``:
-    other applications, each on a socket of its own.
+    other applications, each on a socket of its own; ``ended`` is called once nobody is answered any more: what still
+    waits for the store waits in vain.
     """
     clock = (environment or Environment()).clock
     count_wake = metrics.count_wake if metrics is not None else lambda outcome: None
@@ -151,7 +152,7 @@ def server(
     )
     if certificate is not None:
         _check_certificate(config, certificate)
-    return _Server(config, listeners, waking, beside)
+    return _Server(config, listeners, waking, beside, ended)
 
 
 class _Server(uvicorn.Server):
@@ -159,9 +160,10 @@ class _Server(uvicorn.Server):
 
     def __init__(
         self, config: uvicorn.Config, listeners: Listeners, waking: Waking | None,
-        beside: Sequence[tuple[ASGIApp, socket.socket]],
+        beside: Sequence[tuple[ASGIApp, socket.socket]], ended: Callable[[], None],
     ) -> None:  # fmt: skip
         super().__init__(config)
+        self._ended = ended
         self._listeners = listeners
         self._waking = waking
         self._beside = [(uvicorn.Server(_quiet(app)), socket) for app, socket in beside]
@@ -181,6 +183,7 @@ class _Server(uvicorn.Server):
             server.should_exit = True
         await super().shutdown(sockets)
         await asyncio.gather(*self._running)
+        await asyncio.to_thread(self._ended)
 
 
 def _quiet(app: ASGIApp) -> uvicorn.Config:

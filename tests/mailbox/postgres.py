@@ -15,6 +15,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,20 @@ class Cluster:
         self._server.wait(SECONDS_MAX)
         while not all(map(_is_dead, children)):
             time.sleep(0.01)
+
+    @contextlib.contextmanager
+    def hanging(self) -> Iterator[None]:
+        """Connections stay and nothing is answered, as behind a network that drops everything."""
+        server = self._server.pid
+        os.kill(server, signal.SIGSTOP)
+        children = [*map(int, Path(f"/proc/{server}/task/{server}/children").read_text().split())]
+        for process in children:
+            os.kill(process, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for process in (*children, server):
+                os.kill(process, signal.SIGCONT)
 
     def database(self) -> str:
         """The address of an empty place for tables: a schema, because a database takes long to be made."""
