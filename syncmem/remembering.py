@@ -90,8 +90,8 @@ class Remembering(Writing):
     ) -> list[Receipt]:
         """Store many claims, all or none of them; their receipts, in the same order.
 
-        It is :meth:`remember` for each, in one transaction and several times as fast.  Claims that are folded together
-        share a transaction number; what speaks again of what an earlier one spoke of is folded after it.
+        It is :meth:`remember` for each, in one transaction and at less than half the price.  Claims that are folded
+        together share a transaction number; what speaks again of what an earlier one spoke of is folded after it.
 
         Args:
             claims: of each what :meth:`remember` takes, by its names; ``entity``, ``predicate`` and ``value`` at least.
