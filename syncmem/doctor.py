@@ -14,6 +14,7 @@ from syncmem.replica import inspecting, schema, soundness
 from syncmem.replica.driver import MEMORY, dbapi, driver
 from syncmem.replica.logs import SEQ_MASK
 from syncmem.replica.replica import Replica
+from syncmem.replica.scrubbing import REPLACED_SUFFIX
 from syncmem.results import Doctor
 
 _DAY: Final = 86_400_000_000
@@ -190,6 +191,12 @@ def _erased(replica: Replica, facts: dict[str, Any], problems: list[str]) -> Non
         "SELECT count(DISTINCT position), count(DISTINCT CASE applied WHEN 0 THEN position END) FROM erasures"
     ).fetchone()
     facts["erasures"] = {"known": erasures, "not_applied": waiting, "scrubbed": replica.scrubber.state is None}
+    replaced = f"{replica.db.path}{REPLACED_SUFFIX}"
+    if erasures and replica.db.disk.identity(replaced):
+        problems.append(
+            f"{replaced} is what a restore replaced, and may hold what was erased since; delete it when you need it "
+            "no more"
+        )
     if replica.scrubber.state is not None:
         problems.append(
             "traces of what was erased may be in the file, because a program that reads it held up their removal; "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ from syncmem.private import open_new
 from syncmem.replica import driver, schema
 from syncmem.replica.cipher import FileKey, file_key
 from syncmem.replica.connection import FAILURES, opened, translated
-from syncmem.replica.scrubbing import DAMAGED_SUFFIX
+from syncmem.replica.scrubbing import DAMAGED_SUFFIX, REPLACED_SUFFIX
 from syncmem.replica.side import SUFFIX, resealing
 
 T = TypeVar("T")
@@ -68,6 +69,7 @@ def write_new(path: str | os.PathLike[str], write: Callable[[Path], T]) -> T:
 def _put_in_place(target: Path, make: Callable[[Path], T]) -> T:
     """Have a file made under a temporary name beside its target, then renamed; where that fails nothing is left."""
     temporary = temporary_for(target)
+    _remove_leftovers(target)
     try:
         result = make(temporary)
         os.replace(temporary, target)
@@ -145,7 +147,7 @@ def restore(
     try:
         _copy_checked(str(source), temporary, file_key(key))
         settle(target, (file_key(old_key), file_key(key), None))
-        put_in_place(temporary, target, Path(f"{target}.replaced"))
+        put_in_place(temporary, target, Path(f"{target}{REPLACED_SUFFIX}"))
         seal_anew()
     except OSError as error:
         raise FileError(f"{target} cannot be written ({error.strerror}); check the folder and the space") from error
@@ -268,6 +270,26 @@ def _second_name(file: Path, name: Path) -> None:
 
 def temporary_for(target: Path) -> Path:
     return target.with_name(f".{target.name}.{os.getpid()}.tmp")
+
+
+def _remove_leftovers(target: Path) -> None:
+    """What processes that died while they made this file have left; nobody else makes it now."""
+    pattern = re.compile(rf"\.{re.escape(target.name)}\.(\d+)\.tmp")
+    for entry in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):
+        found = pattern.fullmatch(entry.name)
+        if found and not _lives(int(found[1])):
+            remove(entry)
+
+
+def _lives(process: int) -> bool:
+    try:
+        if os.name == "posix":  # elsewhere nobody can ask without harm
+            os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def remove(path: Path) -> None:

@@ -21,6 +21,7 @@ from syncmem.replica.driver import MEMORY
 from syncmem.replica.glance import Glance
 from syncmem.replica.reading import Reading
 from syncmem.replica.replica import Replica
+from syncmem.replica.side import refuse_emptied
 from syncmem.replica.telling import Telling
 from syncmem.seal.keys import public_key
 from syncmem.statements import When
@@ -62,6 +63,7 @@ class Opened:
             _refuse_cloud_folder(self._path)
         if os.path.islink(self._path):  # SQLite, too, keeps what lies beside a file beside the one that a link leads to
             self._path = os.path.realpath(self._path)
+        refuse_emptied(self._path)
         self._environment = environment or Environment()
         options: Any = {"key": file_key(key), "keyring": keyring, "wait_seconds": wait_seconds}
         try:

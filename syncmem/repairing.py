@@ -29,7 +29,7 @@ from syncmem.replica.resaying import Resaying
 from syncmem.replica.salvage import Salvage
 from syncmem.replica.scrubbing import CHORE as SCRUB
 from syncmem.replica.scrubbing import DAMAGED_SUFFIX
-from syncmem.replica.side import SUFFIX, SideFile
+from syncmem.replica.side import SUFFIX, SideFile, refuse_emptied
 
 _MEANT: Final = (Damaged, PeerError, *soundness.ODD)  # what opening or reading a damaged file comes to
 
@@ -54,6 +54,7 @@ class RepairReport:
         events: how many events were kept; ``said_again``: of this device's own those that were written anew behind
             what was lost; ``returned``: those that came back from mailboxes.
         lacking: what is nowhere; ``rows``: what else could not be read, by table.
+        vault_lost: what says to which vault this device belongs, if to any, could not be read.
         troubles: why mailboxes could not be asked; then ``finished`` is False, and repairing again goes on.
     """
 
@@ -64,6 +65,7 @@ class RepairReport:
     returned: int = 0
     lacking: tuple[LackingEvents, ...] = ()
     rows: dict[str, int] = field(default_factory=dict)
+    vault_lost: bool = False
     troubles: tuple[str, ...] = ()
     finished: bool = True
 
@@ -76,6 +78,8 @@ class RepairReport:
         """What a person has to do now."""
         if self.troubles:
             yield "Run 'syncmem repair' again once the mailboxes can be reached."
+        if self.vault_lost:
+            yield "If it was shared with other devices, 'syncmem join CODE' brings back what they hold."
         if any(not each.own for each in self.lacking):
             yield "Merge or sync with a device that has what is lacking."
         if any(each.own for each in self.lacking):
@@ -99,6 +103,7 @@ def repair(path: str | os.PathLike[str], **opening: Unpack[Opening]) -> RepairRe
     """
     target = Path(os.path.realpath(path))
     _give_name_back(target)
+    refuse_emptied(str(target))
     found, mended, rows = _look(target, opening), None, dict[str, int]()
     if found is None:
         return RepairReport()
@@ -202,11 +207,12 @@ def _finish(memory: Memory, report: RepairReport) -> None:
     if under_way is not None:
         kept = Path(memory.path).with_name(under_way.file)
         held = _held(memory, under_way.cuts)
-        resaying, traces = _resaying(memory, kept, under_way)
+        resaying, traces, vault_read = _resaying(memory, kept, under_way)
         report.kept_as = str(kept) if kept.exists() else None
         with memory._lock:
             report.said_again = resaying.say() if resaying else 0
         report.troubles = tuple(_ask(memory))
+        report.vault_lost = not vault_read and not memory._syncer.vault.exists
         with memory._lock, memory.transaction():
             report.said_again += resaying.say() if resaying else 0
             if not report.troubles:
@@ -229,15 +235,17 @@ def _held(memory: Memory, cuts: list[mending.Cut]) -> int:
         return sum(memory._replica.logs.by_id[cut.log].seq for cut in cuts)
 
 
-def _resaying(memory: Memory, kept: Path, under_way: mending.Unfinished) -> tuple[Resaying | None, bool]:
-    """What the damaged file tells, if it is still there; whether it may hold traces of what was erased."""
+def _resaying(memory: Memory, kept: Path, under_way: mending.Unfinished) -> tuple[Resaying | None, bool, bool]:
+    """What the damaged file tells, if it is still there; whether it may hold traces of what was erased, and whether
+    what it tells of a vault could be read."""
     if not kept.exists():
-        return None, False
+        return None, False, True
     salvage = Salvage(str(kept), memory._replica.db.key)
     try:
         traces = any(row[0] == SCRUB for row in salvage.rows("chores", "name", "name"))
+        salvage.rows("statements", "id", "id")
         with memory._looking():
-            return Resaying(memory._replica, salvage, under_way.cuts), traces
+            return Resaying(memory._replica, salvage, under_way.cuts), traces, salvage.is_whole("statements")
     finally:
         salvage.close()
 

@@ -6,6 +6,7 @@ Damage is done to rows behind SQLite's back, which it does not notice, and to wh
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from random import Random
 
 import pytest
 
-from syncmem import Damaged, Memory, RepairReport, repair
+from syncmem import Damaged, Memory, RepairReport, repair, restore
 from syncmem.errors import SyncmemError
 from tests.sync.group import Group
 from tests.test_faults_on_disk import files_of, lay
@@ -298,6 +299,75 @@ def test_what_is_erased_later_goes_from_the_damaged_file_too(group: Group) -> No
     assert not list(kept.parent.glob("laptop.db.damaged*"))
     for file in group.folder.rglob("*"):
         assert not file.is_file() or b"CANARY-OF-ZOE" not in file.read_bytes()
+
+
+@pytest.mark.parametrize("left", [-PAGE, 0.5, 0.1])
+def test_a_file_that_was_cut_off_is_repaired_from_what_is_left_and_from_the_mailbox(group: Group, left: float) -> None:
+    group.close()
+    path = group.path("laptop")
+    size = path.stat().st_size
+    os.truncate(path, size + int(left) if left < 0 else int(size * left) // PAGE * PAGE)
+    with pytest.raises(Damaged, match="syncmem repair"):
+        Memory(path)
+    report = repair(path, environment=group.environment("laptop"))
+    assert report.found and Path(f"{path}.damaged").exists()
+    reopened(group, "phone")
+    if report.vault_lost or not report.finished:
+        assert any("join CODE" in text for text in (*report.troubles, *report.next_steps))
+        group.pair("laptop", by="phone")
+        group.devices["laptop"].close()
+        assert repair(path, environment=group.environment("laptop")).finished
+    reopened(group, "laptop")
+    group.settle()
+    group.assert_in_sync()
+    assert steps(group.devices["laptop"]) == list(range(30))
+    assert home(group.devices["laptop"]) == "Lisbon"
+
+
+@pytest.mark.parametrize("size", [0, 100])
+def test_a_file_of_which_nothing_is_left_is_no_new_memory_and_no_key_is_lost(group: Group, size: int) -> None:
+    group.close()
+    path = group.path("laptop")
+    os.truncate(path, size)
+    device = Path(f"{path}.device").read_bytes()
+    with pytest.raises(Damaged, match="join CODE|syncmem repair"):
+        Memory(path)
+    with pytest.raises(Damaged, match="join CODE"):
+        repair(path)
+    assert path.stat().st_size == size
+    assert Path(f"{path}.device").read_bytes() == device
+    path.unlink()
+    reopened(group, "phone")
+    group.pair("laptop", by="phone")
+    group.settle()
+    group.assert_in_sync()
+    assert steps(group.devices["laptop"]) == list(range(30))
+
+
+def test_the_doctor_tells_of_what_a_restore_replaced_once_something_is_erased(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with Memory(path) as memory:
+        memory.remember("bob", "secret", "CANARY")
+        memory.backup(tmp_path / "saved.db")
+    restore(tmp_path / "saved.db", path, overwrite=True)
+    with Memory(path) as memory:
+        assert not [text for text in memory.doctor().problems if ".replaced" in text]
+        memory.erase("bob")
+        assert [text for text in memory.doctor().problems if "a.db.replaced" in text and "delete it" in text]
+        (tmp_path / "a.db.replaced").unlink()
+        assert not [text for text in memory.doctor().problems if ".replaced" in text]
+
+
+def test_what_a_process_that_died_left_of_a_backup_goes_when_it_is_made_again(tmp_path: Path) -> None:
+    died = subprocess.Popen([sys.executable, "-c", ""])
+    died.wait()
+    ours, others = (tmp_path / f".saved.db.{number}.tmp" for number in (died.pid, os.getppid()))
+    for left in (ours, others):
+        left.write_text("CANARY")
+    with Memory(tmp_path / "a.db") as memory:
+        memory.remember("bob", "step", 1)
+        memory.backup(tmp_path / "saved.db")
+    assert not ours.exists() and others.exists()
 
 
 def home(memory: Memory) -> object:

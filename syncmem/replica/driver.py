@@ -148,6 +148,7 @@ def connect(
     *,
     key: FileKey | None = None,
     read_only: bool = False,
+    cut_off: bool = False,
     admit: Callable[[Connection], None] = admit_any,
 ) -> Connection:
     """Open the file at ``path`` with every setting a replica needs; it is created unless ``read_only``.
@@ -161,6 +162,7 @@ def connect(
         path: any file name, relative or not; ``":memory:"`` for none.
         key: what the file is, or will be, encrypted with.
         read_only: fail on every write; the journal stays as it is.
+        cut_off: read also a file that is shorter than it says.
         admit: looks at the open connection before anything can change the file, and raises to refuse it.
 
     Raises:
@@ -188,6 +190,8 @@ def connect(
         cached_statements=CACHED_STATEMENTS,
     )
     try:
+        if cut_off:
+            connection.execute("PRAGMA writable_schema = ON")  # so SQLite goes by what is there
         if key is not None:
             _unlock(connection, key)
         for pragma in _PRAGMAS:

@@ -7,10 +7,11 @@ Nobody else can write meanwhile, where the file still lets itself be locked.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from syncmem.errors import Busy, SyncmemError
+from syncmem.errors import Busy, Damaged, SyncmemError
 from syncmem.model import salt
 from syncmem.model.frame import Stored
 from syncmem.model.record import LOG_SHIFT
@@ -18,6 +19,7 @@ from syncmem.replica import driver
 from syncmem.replica.cipher import FileKey
 from syncmem.replica.connection import FAILURES, translated
 from syncmem.replica.runs import COLUMNS, cover_of, events_of
+from syncmem.replica.side import SUFFIX
 from syncmem.replica.transactions import checksum
 
 LOOKS_MAX: Final = 1_000_000  # places at which a row is looked for, one after the other: some seconds
@@ -30,13 +32,7 @@ class Salvage:
     """A damaged file, open for reading; ``lost`` counts the rows of each table that are not as they were written."""
 
     def __init__(self, path: str, key: FileKey | None) -> None:
-        try:
-            self._connection = driver.connect(path, key=key)
-        except FAILURES:
-            try:
-                self._connection = driver.connect(path, key=key, read_only=True)
-            except FAILURES as error:
-                raise translated(error) from error
+        self._connection = _connected(path, key)
         self.lost: dict[str, int] = {}
         self.hints: dict[int, int] = {}  # position of an event in a damaged row -> when it arrived, if that is sound
         self._broken: set[str] = set()
@@ -158,3 +154,18 @@ class Salvage:
     def lose(self, table: str) -> None:
         """A row of a table is not as it was written."""
         self.lost[table] = self.lost.get(table, 0) + 1
+
+
+def _connected(path: str, key: FileKey | None) -> driver.Connection:
+    """A connection of the first kind that the file lets in."""
+    failure: Exception = Damaged("less than a page is left of the file")
+    for read_only, cut_off in ((False, False), (True, False), (True, True)):
+        try:
+            if os.path.getsize(path) >= driver.PAGE_BYTES:
+                return driver.connect(path, key=key, read_only=read_only, cut_off=cut_off)
+        except FAILURES as error:
+            failure = error
+    raise Damaged(
+        f"{failure}; nothing of the file can be read: restore a backup; or move it away, leave {os.path.basename(path)}"
+        f"{SUFFIX} where it is, and 'syncmem join CODE' brings back what other devices hold"
+    ) from failure

@@ -21,6 +21,7 @@ CHORE: Final = "scrub"
 REPAIR: Final = "repair"  # a repair is under way: see :mod:`syncmem.replica.mending`
 DROP: Final = "drop damaged"  # what a repair has set aside is to go
 DAMAGED_SUFFIX: Final = ".damaged"  # of what a repair replaced; a second one has ".2" behind it
+REPLACED_SUFFIX: Final = ".replaced"  # of what a restore replaced: it stays, and the doctor tells
 REWRITE: Final = "rewrite"  # the file may hold traces; the number of the latest transaction that erased follows
 EMPTY_LOG: Final = "empty the log"  # the file's new pages are in the write-ahead log; the same number follows
 

@@ -8,13 +8,14 @@ understood is an error, and so is a keyring that does not give what the side fil
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from syncmem.codec import pack, unpack
 from syncmem.environment import Environment
-from syncmem.errors import FileError, KeyUnreadable, NoKeyring, NotCanonical, Unreadable
+from syncmem.errors import Damaged, FileError, KeyUnreadable, NoKeyring, NotCanonical, Unreadable
 from syncmem.replica.cipher import FileKey
 from syncmem.replica.driver import MEMORY
 from syncmem.seal.at_rest import seal_at_rest, unseal_at_rest
@@ -24,6 +25,22 @@ SALT_BYTES: Final = 16
 _PLAIN: Final = 1  # [1, device, secrets or nil where they are in the keyring, incarnation, file, place, marks]
 _SEALED: Final = 2  # [2, salt of the passphrase, the same sealed]
 _AWAY: Final = "or move it away: this memory then writes on as a new device"
+
+
+def refuse_emptied(database: str) -> None:
+    """Take no file for a new memory that something has emptied: a device's key lies beside it.
+
+    Raises:
+        Damaged: that is so.
+    """
+    if database != MEMORY and os.path.isfile(database) and not os.path.getsize(database):
+        name = os.path.basename(database) + SUFFIX
+        if os.path.exists(database + SUFFIX):
+            raise Damaged(
+                f"{database} is empty, though the key of a device lies beside it ({name}): something has emptied it. "
+                f"Nothing was changed. Restore a backup with --overwrite; or delete the empty file, leave {name} where "
+                "it is, and 'syncmem join CODE' brings back what other devices hold"
+            )
 
 
 class Side(NamedTuple):
