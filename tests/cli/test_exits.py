@@ -76,8 +76,7 @@ REFUSED = (
 def test_what_is_refused_leaves_no_new_memory_behind_and_its_input_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 ) -> None:
-    with Memory(tmp_path / "other.db") as other:
-        other.remember("ana", "language", "Greek")
+    with Memory(":memory:") as other:
         other.export_bundle(tmp_path / "cut.bundle")
     whole = (tmp_path / "cut.bundle").read_bytes()
     given = {"junk": b"junk", "empty": b"", "cut.bundle": whole[:-20], "latin-1": b"caf\xe9 caf\xe9 caf\xe9 caf\xe9"}

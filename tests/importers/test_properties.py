@@ -198,7 +198,7 @@ def places(within: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 
 
 @given(st.sampled_from(sorted(KINDS)), st.randoms(use_true_random=False))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_whatever_stands_in_the_place_of_something_is_taken_in_or_refused_and_once(
     kind: str, random: random.Random
 ) -> None:
