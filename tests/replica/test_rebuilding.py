@@ -18,5 +18,7 @@ def test_all_events_are_gone_through_once_however_many_transactions_there_were(t
         with memory.transaction():
             rebuilding.retime(memory._replica.db, memory._replica.logs, memory._replica.clocks)
         memory._replica.db.raw.set_trace_callback(None)
-    through_all = [each for each in said if "FROM runs" in each and "position <" not in each and "position =" not in each]
+    through_all = [
+        each for each in said if "FROM runs" in each and "position <" not in each and "position =" not in each
+    ]
     assert len(through_all) == 2
