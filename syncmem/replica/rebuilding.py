@@ -6,7 +6,10 @@ same when it is folded from them transaction by transaction.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from heapq import merge
+from itertools import groupby
+from operator import itemgetter
 
 from syncmem.codec import pack_flat
 from syncmem.model.event import Event
@@ -36,8 +39,8 @@ def refold_all(
         database.execute(f"DELETE FROM {table}")
     forget()
     try:
-        for (n,) in database.execute("SELECT n FROM transactions ORDER BY n").fetchall():
-            arrivals = arrivals_of(n, logs)
+        for n, _, positions in _transactions(database):
+            arrivals = _arrivals(positions, logs)
             for position, event, _ in arrivals:
                 erasures.observe(position, event)
             logs.replayed = n
@@ -51,21 +54,36 @@ def refold_all(
     index.anew()
 
 
+def _transactions(database: Database) -> Iterator[tuple[int, int, list[int]]]:
+    """All transactions in order: number, wall clock, and where each run of events stands that arrived in it.
+
+    One look at all runs: there is no way from a transaction to its runs but through all of them.  What arrives in the
+    one that is under way is not among them.
+    """
+    walls = dict(database.execute("SELECT n, wall FROM transactions ORDER BY n").fetchall())
+    runs = database.execute("SELECT tx, position FROM runs ORDER BY tx, position")
+    arrived = ((n, position) for n, position in runs if n in walls)
+    for n, group in groupby(merge(((n, 0) for n in walls), arrived), key=itemgetter(0)):
+        yield n, walls[n], [position for _, position in group if position]
+
+
+def _arrivals(positions: Iterable[int], logs: Logs) -> list[Arrival]:
+    """The events of some runs."""
+    runs = (logs.run_of(position) for position in positions)
+    return [Arrival(first + offset, event) for first, events in runs for offset, event in enumerate(events)]
+
+
 def arrivals_of(n: int, logs: Logs) -> list[Arrival]:
     """What arrived in a transaction, in the order of the logs."""
-    return [
-        Arrival(position + offset, event)
-        for position, events in logs.arrived_in(n)
-        for offset, event in enumerate(events)
-    ]
+    return _arrivals((position for position, _ in logs.arrived_in(n)), logs)
 
 
 def retime(database: Database, logs: Logs, clocks: Clocks) -> int:
     """Correct the times of own transactions by the clock notes about own logs that stand; the latest of them."""
     previous = None
     database.execute("DELETE FROM eras")
-    for n, wall in database.execute("SELECT n, wall FROM transactions ORDER BY n").fetchall():
-        time = wall + _own_error(n, wall, logs, clocks)
+    for n, wall, positions in _transactions(database):
+        time = wall + _own_error(wall, positions, logs, clocks)
         if previous is not None and time < previous:
             database.execute("INSERT INTO eras VALUES (?)", (n,))
         previous = time
@@ -73,10 +91,11 @@ def retime(database: Database, logs: Logs, clocks: Clocks) -> int:
     return previous or 0
 
 
-def _own_error(n: int, wall: int, logs: Logs, clocks: Clocks) -> int:
-    """The known error of this device's clock at a transaction of its own."""
-    for position, events in logs.arrived_in(n):
-        if logs.log_of(position).own:
-            clock = events[0].hlc if isinstance(events[0], Event) else wall
-            return clocks.corrected(position, clock) - clock
-    return 0
+def _own_error(wall: int, positions: Iterable[int], logs: Logs, clocks: Clocks) -> int:
+    """The known error of this device's clock at a transaction of its own, by the runs that arrived in it."""
+    own = next((position for position in positions if logs.log_of(position).own), None)
+    if own is None:
+        return 0
+    event = logs.event(own)
+    clock = event.hlc if isinstance(event, Event) else wall
+    return clocks.corrected(own, clock) - clock

@@ -86,13 +86,15 @@ def _synced(memory: Any, address: str) -> None:
 def peak_bytes(process: int | str = "self") -> int:
     """The peak of a program alone: on Linux ``ru_maxrss`` also remembers the program that started it.
 
-    ``process``: the id of another one, where the system tells (Linux).
+    ``process``: the id of another one, where the system tells (Linux); 0 where it does not, or it has ended.
     """
     status = Path(f"/proc/{process}/status")
     if status.exists():
         for line in status.read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) * 1024
+    if process != "self":
+        return 0
     import resource  # not there on Windows
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -72,7 +72,7 @@ def is_sound(memory: Memory) -> None:
 def says_what_is_true(world: World, memory: Any) -> None:
     """What is said to be published is; then both devices meet, and no place turns out to be used twice."""
     published, held = memory.status().published, state(memory)
-    in_sync = memory.status().in_sync
+    in_sync = memory.status().in_sync and not memory.status().unseen  # for whom nobody waits after a month
     with world.open_peer() as peer:
         peer.sync()
         if published:
