@@ -46,7 +46,6 @@ from syncmem.memory import Memory
 from syncmem.model.predicate import Predicate
 from syncmem.model.value import NONE
 from syncmem.observed import EpisodeInfo, Observation
-from syncmem.replica.inspecting import Inspected
 from syncmem.results import (
     Aliases,
     Belief,
@@ -86,6 +85,7 @@ if TYPE_CHECKING:
     from syncmem.recall.embedding import Embedder
     from syncmem.recall.results import Hit, Recalled, Said, SaidClaim
     from syncmem.repairing import LackingEvents, RepairReport, repair
+    from syncmem.replica.inspecting import Inspected
     from syncmem.standing import DeviceStatus, ErasureStatus, MailboxStatus, MailboxSync, SlotChange, Status, SyncReport
 
 __version__ = "0.1.0"
@@ -192,6 +192,7 @@ _LATE = {
     "AsyncMemory": "syncmem.aio",  # asyncio is slow to import
     "BackgroundSync": "syncmem.background",
     "Importer": "syncmem.importers.records",
+    "Inspected": "syncmem.replica.inspecting",
     **dict.fromkeys(("ImportReport", "ImportedBatch"), "syncmem.importers.reports"),
     "Candidate": "syncmem.judging.candidate",  # and with it pydantic, as with what follows
     "Judgement": "syncmem.judging.consolidating",

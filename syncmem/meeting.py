@@ -22,6 +22,7 @@ from syncmem.replica.cipher import file_key
 from syncmem.replica.event_lines import read_chunk_lines, read_lines, write_lines
 from syncmem.replica.repair import Repaired
 from syncmem.replica.replica import BULK_EVENTS, MERGE_EVENTS, Written
+from syncmem.replica.said import last_said
 from syncmem.results import MergeReport
 
 Progress = Callable[[int], None]
@@ -218,10 +219,15 @@ class Meeting(Opened):
             files.backup(self._replica.db.raw, path, key=own if key is None else file_key(key), own=own)
 
     def event_digest(self) -> str:
-        """A digest of the set of events that may leave the device: equal on devices that hold the same."""
+        """A digest of the set of events that may leave the device: equal on devices that hold the same.
+
+        Notes of arrival that nothing was said after do not count: nothing follows from them.
+        """
         with self._looking():
-            logs = [log for log in self._replica.logs.held() if log.key and log.key.scope != DEVICE_SCOPE]
-            return sha256(pack_flat([[log.id, log.seq, log.head] for log in logs])).hexdigest()
+            logs = self._replica.logs
+            held = [log for log in logs.held() if log.key and log.key.scope != DEVICE_SCOPE]
+            ends = [(log, place) for log in held if (place := last_said(logs, log))]
+            return sha256(pack_flat([[log.id, place, logs.head_at(log, place)] for log, place in ends])).hexdigest()
 
     def belief_digest(self) -> str:
         """A digest of all that is believed now (the scope "device" apart): equal where the events are."""

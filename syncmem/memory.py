@@ -17,12 +17,11 @@ import os
 from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
 from datetime import tzinfo
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from syncmem.arguments import checked
 from syncmem.browsing import Browsing
 from syncmem.comparing import Comparing
-from syncmem.doctor import examine
 from syncmem.environment import Environment
 from syncmem.errors import Busy, DiskFull, InvalidInput, ReadOnlyFile
 from syncmem.exporting.verbs import Exporting
@@ -32,10 +31,8 @@ from syncmem.meeting import Meeting, Offer, Progress
 from syncmem.naming import Naming
 from syncmem.observing import Observing
 from syncmem.recalling import Recalling
-from syncmem.replica import inspecting
 from syncmem.replica.catalog import Slot
 from syncmem.replica.connection import WAIT_SECONDS
-from syncmem.replica.inspecting import Inspected
 from syncmem.replica.transactions import touched_since
 from syncmem.results import Doctor, MergeReport, Notice
 from syncmem.syncing import Syncing
@@ -45,8 +42,11 @@ from syncmem.withdrawing import Withdrawing
 if TYPE_CHECKING:
     from syncmem.background import BackgroundSync
     from syncmem.recall.embedding import Embedder
+    from syncmem.replica.inspecting import Inspected
     from syncmem.standing import SyncReport
     from syncmem.sync.session import Synced
+
+ROWS_A_PASS: Final = 2_000  # of an inspection
 
 
 @checked
@@ -162,10 +162,12 @@ class Memory(
         ...     memory.doctor().facts["quality"]["sources"][0]["error_rate"]
         0.5
         """
+        from syncmem.doctor import examine
+
         with self._lock:
             return examine(self._replica, full=full)
 
-    def inspect(self, *, rows: int = inspecting.ROWS_A_PASS, anew: bool = False) -> Inspected:
+    def inspect(self, *, rows: int = ROWS_A_PASS, anew: bool = False) -> Inspected:
         """Look at the next ``rows`` rows of the file for what a disk has changed; a syncer in the background does, too.
 
         It goes on where the last pass stood, in whichever process; once all was looked at, it begins anew after a week
@@ -177,6 +179,8 @@ class Memory(
         ...     memory.inspect().found
         ()
         """
+        from syncmem.replica import inspecting
+
         with self._looking():
             inspection = inspecting.Inspection(self._replica, self._reading)
             progress = inspecting.progress_in(self._replica.db)
@@ -192,7 +196,7 @@ class Memory(
             if due:
                 with self._replica.transaction():
                     inspecting.keep(self._replica.db, progress)
-            return Inspected(looked, progress.whole, inspecting.known_damage(self._replica.db))
+            return inspecting.Inspected(looked, progress.whole, inspecting.known_damage(self._replica.db))
 
     def rebuild(self) -> None:
         """Drop everything derived and fold again; all beliefs, past ones too, come out the same."""

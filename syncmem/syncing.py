@@ -12,7 +12,6 @@ from syncmem.joining import Joining
 from syncmem.private import FILE_MODE
 from syncmem.replica.catalog import Slot
 from syncmem.replica.driver import MEMORY
-from syncmem.replica.inspecting import known_damage
 from syncmem.replica.rectangles import Change
 
 if TYPE_CHECKING:
@@ -107,6 +106,7 @@ class Syncing(Joining):
 
     def status(self) -> Status:
         """What is verified, pending, held or refused; see :class:`~syncmem.standing.Status`."""
+        from syncmem.replica.inspecting import known_damage
         from syncmem.standing import Status
         from syncmem.sync.standing import Standings
 

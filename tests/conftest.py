@@ -1,7 +1,8 @@
 """How Hypothesis searches: "ci" is quick and always the same, "long" looks for hours if it is let.
 
 ``HYPOTHESIS_PROFILE=long pytest --timeout=0 tests/test_fold_properties.py`` chooses the other one.  Only it
-shrinks what it finds, which takes longer than a test may take here.
+shrinks what it finds, which takes longer than a test may take here.  Tests that replay large histories or carry large
+documents take all of them then, and a part otherwise (``tests.shared.LONG``).
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"  # also the large inputs, see tests/conftest.py
 ROOT = Path(os.environ.get("SYNCMEM_SHARED", Path(__file__).parent.parent.parent / "shared"))
 
 

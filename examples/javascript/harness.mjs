@@ -201,7 +201,8 @@ const words = {
   open: (ask) => ({ plaintext: hex(open(bytes(ask.envelope), envelopeOf(ask))) }),
   blob(ask) {
     const { device, incarnation, counter, state, items } =
-      readBlob(bytes(ask.blob), bytes(ask.vault, 16), bytes(ask.mailbox, 16));
+      readBlob(bytes(ask.blob), bytes(ask.vault, 16), bytes(ask.mailbox, 16),
+        ask.device && [bytes(ask.device, 32), bytes(ask.incarnation, 16)]);
     return {
       device: hex(device), incarnation: hex(incarnation), counter, state: jsonOf(state),
       items: items.map(([kind, says]) => [kind, inHex(says)]),

@@ -122,9 +122,9 @@ export function unwrap(wrap, seed, vault, scope) {
 // --- Envelopes.
 
 const HEAD = 4 + 1 + 8 + 24 + 32, AROUND = HEAD + 16, ENVELOPE_MAX = 2 ** 20;
-/** Padmé: of a length all but the first few bits are zero; how many bits those are grows with the length. */
+/** Two small sizes, then Padmé: of a length all but the first few bits are zero; how many bits those are grows with the length. */
 export function paddedLength(length) {
-  if (length <= 512) return 512;
+  if (length <= 512) return length <= 256 ? 256 : 512;
   const exponent = Math.floor(Math.log2(length)), unit = 2 ** (exponent - Math.floor(Math.log2(exponent)) - 1);
   return Math.ceil(length / unit) * unit;
 }
@@ -151,7 +151,7 @@ export function seal(plaintext, { epochKey, epoch, vault, random }) {
 
 export function open(envelope, { epochKey, epoch, vault }) {
   const { length } = envelope;
-  must(length >= 512 && length <= ENVELOPE_MAX && paddedLength(length) === length, "no size of an envelope");
+  must(length >= 256 && length <= ENVELOPE_MAX && paddedLength(length) === length, "no size of an envelope");
   must(compare(envelope.subarray(0, 5), concat("SMv1", Buffer.of(1))) === 0, "another magic or suite");
   if (compare(envelope.subarray(5, 13), epoch.subarray(0, 8)) !== 0) throw unreadable("another epoch");
   const salt = envelope.subarray(13, 37), [key, proof] = messageKeys(epochKey, salt);
@@ -176,17 +176,22 @@ export const isName = (row) => row.length === 3 && isBytes(row[0], 8) && counter
 const items = new Map([
   [3, (wants) => rows(wants, (row) => row.length === 2 && isBytes(row[0], 16) && isInt(row[1], 0n, PLACE_MAX))],
   [7, (lacks) => rows(lacks, (row) => row.length === 2 && isBytes(row[0], 16) && isInt(row[1], 0n, PLACE_MAX))],
+  [8, (notes) => rows(notes, (row) => row.length === 3 && isInt(row[0], 1n, PLACE_MAX) && isInt(row[1], 0n, 2n ** 62n - 1n)
+    && rows(row[2], (entry) => entry.length === 2 && isBytes(entry[0], 8) && isInt(entry[1], 0n, COUNTER_MAX)))],
   [4, (list) => rows(list, (row) => row.length === 3 && isBytes(row[0], 8) && counter(row[1]) && counter(row[2]))],
   [5, (offer) =>
     isArray(offer, 3) && isBytes(offer[0], 32) && isBytes(offer[1], 64) && rows(offer[2], isName) && offer[2].length > 0],
 ]);
 
-export function readBlob(bytes, vault, mailbox) {
+export function readBlob(bytes, vault, mailbox, writer) {
   const parts = pieces(bytes, 256 * 1024, 4096), [first, ...rest] = parts, signature = rest.pop();
   must(signature?.length === 64, "a blob begins with a head and ends with a signature");
   const head = unpack(first);
-  must(isArray(head, 5) && head[0] === 1n && isBytes(head[1], 32) && isBytes(head[2], 16) && counter(head[3]), "the head");
-  const [, device, incarnation, number, state] = head;
+  must(isArray(head, 5) && head[0] === 1n && counter(head[3]), "the head");
+  const [, , , number, state] = head, unnamed = head[1] === null && head[2] === null;
+  if (unnamed && !writer) throw new Fault("gap", "nobody is known to write there");
+  const [device, incarnation] = unnamed ? writer : head.slice(1, 3);
+  must(isBytes(device, 32) && isBytes(incarnation, 16), "the writer");
   must(state === null ||
     (isArray(state, 3) && isBytes(state[0], 16) && isBytes(state[1], 16) && isInt(state[2], 0n)), "the state");
   const read = rest.map((piece) => {

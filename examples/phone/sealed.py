@@ -130,7 +130,7 @@ def seal(key: EpochKey, plain: bytes) -> bytes:
 
 def unseal(key: EpochKey, data: bytes) -> bytes:
     """The content of an envelope; the checks in the order of the protocol."""
-    if not 512 <= len(data) <= 1024 * 1024 or padme(len(data)) != len(data):
+    if not 256 <= len(data) <= 1024 * 1024 or padme(len(data)) != len(data):
         raise Refused("no envelope has this size")
     if data[:5] != b"SMv1\x01" or data[5:13] != key.epoch[:8]:
         raise Refused("it is no envelope of this epoch")
@@ -149,9 +149,9 @@ def unseal(key: EpochKey, data: bytes) -> bytes:
 
 
 def padme(length: int) -> int:
-    """The next length with few significant bits, at least 512."""
+    """256, 512, then the next length with few significant bits."""
     if length <= 512:
-        return 512
+        return 256 if length <= 256 else 512
     exponent = length.bit_length() - 1
     mask = (1 << (exponent - exponent.bit_length())) - 1
     return (length + mask) & ~mask

@@ -92,8 +92,9 @@ def digest_word(ask: Ask) -> Answer:
     """The event digest of a scope, of a replica that holds these frames, and statements."""
     with _replica(ask) as replica:
         replica.take_in([read_frame(data) for data in ask.each_data("frames")])
-        with replica.transaction():
-            found = event_digest(ask.text("scope"), Said(replica.db, replica.logs).all(), ask.each_data("statements"))
+        with replica.transaction():  # its own notes of arrival are no part of the question
+            ends = [end for end in Said(replica.db, replica.logs).all() if not end.log.own]
+            found = event_digest(ask.text("scope"), ends, ask.each_data("statements"))
     return {"events": found.value.hex(), "held": found.held}
 
 

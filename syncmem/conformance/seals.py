@@ -19,7 +19,7 @@ from syncmem.seal.statements import Statement, read_statement
 from syncmem.sync.dropping import drop_seed
 from syncmem.sync.pairing import Code
 from syncmem.sync.shelf import content_key
-from syncmem.wire.blob import ItemKind, read_blob, read_lacks, read_offer, read_replaced, read_wants
+from syncmem.wire.blob import ItemKind, read_blob, read_lacks, read_noted, read_offer, read_replaced, read_wants
 from syncmem.wire.proofs import of_mailbox, shared_by_mailbox
 
 Answer = dict[str, Any]
@@ -143,8 +143,9 @@ def open_word(ask: Ask) -> Answer:
 
 
 def blob_word(ask: Ask) -> Answer:
-    """What a blob says, if the device it names has signed it for this mailbox."""
-    blob = read_blob(ask.data("blob"), ask.data("vault"), ask.data("mailbox"))
+    """What a blob says, if the device it names, or else the one known to write there, signed it for this mailbox."""
+    writer = (ask.data("device"), ask.data("incarnation")) if ask.has("device") else None
+    blob = read_blob(ask.data("blob"), ask.data("vault"), ask.data("mailbox"), writer)
     state = None if blob.state is None else tagged(list(blob.state))
     return {
         "device": blob.device.hex(),
@@ -172,4 +173,5 @@ _SAYING: Final[dict[int, Callable[[bytes], Sequence[Any]]]] = {
     ItemKind.REPLACED: read_replaced,
     ItemKind.OFFER: read_offer,
     ItemKind.LACKS: read_lacks,
+    ItemKind.NOTED: read_noted,
 }

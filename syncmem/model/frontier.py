@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from syncmem.errors import NotCanonical
 from syncmem.model.instant import LATEST
 
 LOG_BYTES: Final = 16
+LOG_START_BYTES: Final = 8  # of a log's id, where its readers know it by that
 HEAD_BYTES: Final = 8  # of a chain value: enough to tell the branches of a forked log
 
 
@@ -21,6 +23,18 @@ class Frontier(NamedTuple):
     fold_version: int
     changed: list[list[Any]]
     extra: dict[str, Any] | None
+
+
+class Noted(NamedTuple):
+    """What a frontier note says that is sent later: its place and clock, and how far which logs were held.
+
+    Attributes:
+        changed: pairs of the start of a log's id (8 bytes) and the last place that was held.
+    """
+
+    place: int
+    clock: int
+    changed: Sequence[tuple[bytes, int]]
 
 
 def check_frontier(note: Frontier, *, place_max: int) -> None:

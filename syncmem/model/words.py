@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from typing import Any, Final
 from unicodedata import category, normalize
 
@@ -126,4 +127,7 @@ def _spaced(text: str) -> str:
     return "".join(c if c in ".," or category(c)[0] in "LNM" else " " for c in text)
 
 
-STOPS: Final = frozenset(stem(word) for stop in _STOPS.split() for word in _words(stop))
+@cache
+def stops() -> frozenset[str]:
+    """The terms that say how something is asked, not what."""
+    return frozenset(stem(word) for stop in _STOPS.split() for word in _words(stop))

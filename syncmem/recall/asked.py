@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from syncmem.model.words import STOPS, terms
+from syncmem.model.words import stops, terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Question:
     def __post_init__(self) -> None:
         found = tuple(dict.fromkeys([*terms(self.text), *self.also]))
         object.__setattr__(self, "terms", found)
-        object.__setattr__(self, "content", tuple(term for term in found if term not in STOPS) or found)
+        object.__setattr__(self, "content", tuple(term for term in found if term not in stops()) or found)
 
 
 def meant_by(words: Iterable[str], elsewhere: Mapping[str, str]) -> dict[str, tuple[str, ...]]:

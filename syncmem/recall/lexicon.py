@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Final
 
 from syncmem.model.predicate import Predicate
-from syncmem.model.words import STOPS, name_text, terms
+from syncmem.model.words import name_text, stops, terms
 from syncmem.recall.asked import Question
 
 NAME: Final = 1.0  # how far a word of the name or of an alias explains the same word of a question
@@ -65,7 +65,7 @@ class Lexicon:
 @lru_cache(maxsize=_ENTRIES_CACHED_MAX)
 def _entry(name: str, predicate: Predicate) -> _Entry:
     called = [terms(name_text(name)), *map(terms, predicate.aliases)]
-    phrases = (frozenset(word for word in words if word not in STOPS) for words in called)
+    phrases = (frozenset(word for word in words if word not in stops()) for words in called)
     names = frozenset(word for words in called for word in words)
     description = frozenset(terms(predicate.description)) - names
     beginnings = frozenset(word[:_AKIN_LETTERS] for word in names | description)

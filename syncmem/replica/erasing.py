@@ -92,6 +92,7 @@ class Erasing:
         self.leaves_traces = self.leaves_traces or bool(self.erased)
         if self.erased:  # sealed blobs that wait to be sent may hold it: they are written anew, under new counters
             self._db.execute("DELETE FROM blobs WHERE blob IS NOT NULL")
+            self._db.execute("UPDATE mailboxes SET noted = 0")
         self._erasures.mark(due, applied=True)
         gone = set(fresh)
         left = [a if a.position not in gone else Arrival(a.position, self._logs.event(a.position)) for a in arrivals]

@@ -6,11 +6,16 @@ sure that is.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from syncmem.model.event import Event, Frontier, Kind, readable
+from syncmem.model.frontier import LOG_START_BYTES, Noted
 from syncmem.model.record import LOG_SHIFT
 from syncmem.replica.catalog import VAULT
+from syncmem.replica.chain import Log
 from syncmem.replica.logs import SEQ_MASK
 from syncmem.replica.replica import Replica
+from syncmem.replica.told import Told
 from syncmem.replica.visible import Visible
 from syncmem.results import Grade
 
@@ -40,23 +45,41 @@ def _frontier(replica: Replica, device: bytes, scope: str, time: int) -> tuple[d
     for log in logs.by_no.values():
         if log.key is None or log.key.device != device or log.key.scope not in (scope, VAULT):
             continue  # definitions and links in "vault" count in every scope
-        placed = [(seq, event) for first, run in logs.runs(log.no) for seq, event in enumerate(run, first)]
-        events = [(seq, event) for seq, event in placed if isinstance(event, Event)]  # of others no clock is left
-        times = [clocks.corrected(log.position(seq), event.hlc) for seq, event in events]
+        written = _written(replica, log)
+        times = [clocks.corrected(log.position(seq), clock) for seq, clock, _ in written]
         count = max((index for index, moment in enumerate(times, 1) if moment <= time), default=0)
-        later = later or (count < len(events) and log.key.scope == scope)
-        held[log.no] = max(held.get(log.no, 0), events[count][0] - 1 if count < len(events) else log.seq)
-        for _, event in events[:count]:
-            note = readable(event) if event.kind == Kind.FRONTIER else None
-            for entry in note.changed if isinstance(note, Frontier) else ():
-                for log_id, last, _ in replica.moves.seen(*entry):
-                    number = logs.by_id[log_id].no if log_id in logs.by_id else -1
-                    held[number] = max(held.get(number, 0), last)
+        later = later or (count < len(written) and log.key.scope == scope)
+        until = written[count][0] - 1 if count < len(written) else log.seq
+        held[log.no] = max(held.get(log.no, 0), min(until, log.seq))
+        for _, _, said in written[:count]:
+            for number, last in _seen(replica, said):
+                held[number] = max(held.get(number, 0), last)
     if _redacted(replica, held, scope):
         return held, Grade.REDACTED
     if any(number < 0 or logs.by_no[number].seq < last for number, last in held.items()):
         return held, Grade.PARTIAL
     return held, Grade.EXACT if later else Grade.PROVISIONAL
+
+
+def _written(replica: Replica, log: Log) -> list[tuple[int, int, Event | Noted]]:
+    """Place, clock and words of what a device wrote into a log, and of notes that it told of, which are to come."""
+    placed = (each for first, run in replica.logs.runs(log.no) for each in enumerate(run, first))
+    events = [(seq, event.hlc, event) for seq, event in placed if isinstance(event, Event)]  # else no clock is left
+    told = Told(replica.db, replica.logs).behind(log)
+    return [*events, *((note.place, note.clock, note) for note in told)]
+
+
+def _seen(replica: Replica, said: Event | Noted) -> Iterator[tuple[int, int]]:
+    """What a note says that its writer holds: number of a log (-1: it is none that is known here), last place."""
+    logs = replica.logs
+    if isinstance(said, Noted):
+        starts = {log.id[:LOG_START_BYTES]: log.no for log in logs.by_no.values()}
+        yield from ((starts.get(start, -1), last) for start, last in said.changed)
+        return
+    note = readable(said) if said.kind == Kind.FRONTIER else None
+    for entry in note.changed if isinstance(note, Frontier) else ():
+        for log_id, last, _ in replica.moves.seen(*entry):
+            yield logs.by_id[log_id].no if log_id in logs.by_id else -1, last
 
 
 def _redacted(replica: Replica, held: dict[int, int], scope: str) -> bool:

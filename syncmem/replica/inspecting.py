@@ -26,7 +26,6 @@ from syncmem.replica.transactions import checksum
 
 CHORE: Final = "inspect"  # in ``chores``: how far it is
 CYCLE: Final = 7 * 86_400_000_000  # microseconds from the beginning of one look at everything to that of the next
-ROWS_A_PASS: Final = 2_000
 FOUND_MAX: Final = 8  # sentences: more say nothing more
 _AT_ONCE: Final = 500  # transactions
 _SLOTS_AT_ONCE: Final = 10

@@ -39,6 +39,7 @@ def cut_back(database: Database, logs: Logs, log: Log, last: int, head: bytes, s
     kept = last // BLOCK_EVENTS if last else -1
     database.execute("DELETE FROM blocks WHERE log = ? AND block > ?", (log.no, kept))
     database.execute("DELETE FROM signatures WHERE log = ? AND seq >= ?", (log.no, last))
+    database.execute("DELETE FROM said WHERE log = ?", (log.no,))
     sql = "UPDATE logs SET seq = ?, head = ?, signature = ?, open_bytes = ?, own = 0 WHERE no = ?"
     database.execute(sql, (last, head, signature, _open_bytes(database, logs, log, last), log.no))
     logs.forget()

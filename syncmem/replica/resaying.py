@@ -40,6 +40,8 @@ class Resaying:
         self._logs = replica.logs
         self._cuts = cuts
         runs, covers = salvage.runs(), salvage.covers()
+        ends = salvage.rows("said", "log, place, looked", "log")
+        self._notes = {no: {*range(place + 1, looked + 1)} for no, place, looked in ends}  # at the ends of logs
         self._told: dict[bytes, list[Placed]] = {}
         self._lost: dict[bytes, dict[int, int]] = {}  # by log and place, when what cannot be read arrived
         for cut in cuts:
@@ -62,11 +64,12 @@ class Resaying:
         return sum(len(branch.events) for found in branches for branch in found)
 
     def lacking(self) -> list[Lacking]:
-        """What is nowhere."""
+        """What is nowhere, but for notes at the ends of logs that nobody had been sent: nothing follows from them."""
         found = []
         for cut in self._cuts:
             log = self._logs.by_id[cut.log]
             lost = set(range(max(cut.kept, log.seq) + 1, cut.last + 1)) - self._stands_elsewhere(log)
+            lost -= self._notes.get(log.no, set())
             if lost:
                 found.append(Lacking(log.id, log.device, log.written_here, len(lost)))
         return found

@@ -2,7 +2,7 @@
 
 Rule: notes at the end of a log change nothing that is believed or admitted, so devices that hold all that was said hold
 the same, whatever notes of arrival they have of each other.  A log of notes alone has said nothing.  What was found is
-kept by log, and holds while the chain of the log goes through it.
+kept by log; where a log is cut back (:mod:`syncmem.replica.pruning`) it is looked for again.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ class Said:
         last = last_said(self._logs, log, looked)
         if last > looked:
             place, head = last, self._logs.head_at(log, last)
-        sql = "INSERT OR REPLACE INTO said VALUES (?, ?, ?, ?, ?)"
-        self._db.execute(sql, (log.no, place, head, log.seq, log.head))
+        sql = "INSERT OR REPLACE INTO said VALUES (?, ?, ?, ?)"
+        self._db.execute(sql, (log.no, place, head, log.seq))
         return End(log, place, head)
 
     def _known(self, log: Log) -> tuple[int, bytes, int]:
-        """What was found, and up to which place that was looked for; none where the log goes another way since."""
-        sql = "SELECT place, head, looked, looked_head FROM said WHERE log = ?"
-        row = self._db.execute(sql, (log.no,)).fetchone()
-        if row is None or row[2] > log.seq or self._logs.head_at(log, row[2]) != row[3]:
+        """What was found, and up to which place that was looked for."""
+        row = self._db.execute("SELECT place, head, looked FROM said WHERE log = ?", (log.no,)).fetchone()
+        if row is None or (
+            row[0] and _is_note(self._logs, log, row[0])
+        ):  # that came without its payload, which came since
             return 0, CHAIN_START, 0
-        place, head, looked = row[:3]
-        filled = place > 0 and _is_note(self._logs, log, place)  # it came without its payload, which came since
-        return (0, CHAIN_START, 0) if filled else (place, head, looked)
+        place, head, looked = row
+        return place, head, looked
 
 
 def last_said(logs: Logs, log: Log, after: int = 0) -> int:

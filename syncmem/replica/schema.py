@@ -49,7 +49,7 @@ can be dropped and folded again.  Times are microseconds since 1970 UTC; ``-2**6
 ``mailboxes``      what is known of each; ``streams`` and ``gaps``: how far it was read; ``places_read``: what was
                    read before it was reset; ``blobs``: every one that was written or read there; ``holdings``: what
                    it holds; ``offers``: what may be dropped there
-``reports``        what other devices said they hold
+``reports``        what other devices said they hold; ``told``: what their frontier notes say that are still to come
 =================  =======================================================================================
 
 Views for reading with any SQLite tool: ``current_beliefs``, ``belief_history``, ``superseded_by``, ``arrivals``.
@@ -82,8 +82,7 @@ CREATE TABLE blocks (
     log INTEGER, block INTEGER, cover BLOB NOT NULL, opening BLOB NOT NULL, crc INTEGER NOT NULL,
     PRIMARY KEY (log, block)) WITHOUT ROWID;
 CREATE TABLE said (
-    log INTEGER PRIMARY KEY, place INTEGER NOT NULL, head BLOB NOT NULL, looked INTEGER NOT NULL,
-    looked_head BLOB NOT NULL);
+    log INTEGER PRIMARY KEY, place INTEGER NOT NULL, head BLOB NOT NULL, looked INTEGER NOT NULL);
 CREATE TABLE moves (
     position INTEGER PRIMARY KEY, log BLOB NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL,
     acts INTEGER NOT NULL DEFAULT 0);
@@ -223,7 +222,7 @@ CREATE TABLE addresses (address TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE mailboxes (
     no INTEGER PRIMARY KEY, address TEXT NOT NULL, scope TEXT NOT NULL, id BLOB NOT NULL, epoch BLOB,
     reported BLOB NOT NULL DEFAULT x'', wanted BLOB NOT NULL DEFAULT x'', success INTEGER, trouble TEXT,
-    own BLOB, sent INTEGER NOT NULL DEFAULT 0, left_behind INTEGER NOT NULL DEFAULT 0,
+    own BLOB, sent INTEGER NOT NULL DEFAULT 0, noted INTEGER NOT NULL DEFAULT 0, left_behind INTEGER NOT NULL DEFAULT 0,
     knew INTEGER NOT NULL DEFAULT 0, cleaned INTEGER NOT NULL DEFAULT 0, audited INTEGER,
     UNIQUE (address, id));
 CREATE TABLE streams (
@@ -248,6 +247,8 @@ CREATE TABLE placed (
     mailbox INTEGER, event BLOB, state INTEGER NOT NULL, PRIMARY KEY (mailbox, event)) WITHOUT ROWID;
 CREATE TABLE asked (
     mailbox INTEGER, event BLOB, number INTEGER, PRIMARY KEY (mailbox, event, number)) WITHOUT ROWID;
+CREATE TABLE told (
+    log INTEGER, place INTEGER, clock INTEGER NOT NULL, changed BLOB NOT NULL, PRIMARY KEY (log, place)) WITHOUT ROWID;
 CREATE TABLE reports (
     device BLOB, scope TEXT, events BLOB NOT NULL, beliefs BLOB NOT NULL, seen INTEGER NOT NULL, verified INTEGER,
     held INTEGER NOT NULL, epoch BLOB NOT NULL, frontier BLOB, diverged INTEGER NOT NULL DEFAULT 0,

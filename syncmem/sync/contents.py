@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
+from itertools import islice
 from typing import Final, NamedTuple
 
 from syncmem.codec import pack_flat, unpack_own
@@ -72,6 +73,7 @@ class Contents(NamedTuple):
 
 
 NOTHING: Final = Contents([], [], [])
+LOOKED_AT_ONCE: Final = 64  # blobs
 
 
 def stretch(frame: Frame) -> Stretch:
@@ -92,6 +94,30 @@ def without(stretch: Stretch, places: Iterable[int]) -> Iterator[Stretch]:
 def joined(stretches: Iterable[Stretch]) -> Iterator[Stretch]:
     """Stretches put together where they meet or overlap, log by log, in order; without what is erased in them."""
     return (Stretch(*run) for run in runs((log, first, last) for log, first, last, _ in stretches))
+
+
+def standing(blobs: Iterable[Contents], wanted: Sequence[Contents]) -> Callable[[Contents], bool]:
+    """What tells whether contents stand in some blobs, of which no more are looked at than it takes for ``wanted``."""
+    statements: set[bytes] = set()
+    whole: dict[bytes, list[Stretch]] = {}
+
+    def stands(contents: Contents) -> bool:
+        parts = ((part, whole.get(part.log, ())) for part in contents.logs)
+        return statements.issuperset(contents.statements) and all(any(_within(p, o) for o in of) for p, of in parts)
+
+    left = iter(blobs)
+    while not all(map(stands, wanted)) and (some := list(islice(left, LOOKED_AT_ONCE))):
+        statements.update(id for contents in some for id in contents.statements)
+        found = [part for contents in some for part in contents.logs]
+        parts = list(joined([*found, *(part for of in whole.values() for part in of)]))
+        whole.clear()
+        for part in parts:
+            whole.setdefault(part.log, []).append(part)
+    return stands
+
+
+def _within(part: Stretch, whole: Stretch) -> bool:
+    return whole.first <= part.first and part.last <= whole.last
 
 
 def runs(places: Iterable[tuple[bytes, int, int]]) -> Iterator[tuple[bytes, int, int]]:

@@ -17,8 +17,10 @@ from syncmem import labels
 from syncmem.errors import BadSignature, BrokenChain, Forked, NotCanonical, PeerError, Unreadable
 from syncmem.model.event import LogKey, head_words
 from syncmem.model.frame import Frame, payload_bytes
+from syncmem.model.frontier import Noted
 from syncmem.replica.catalog import VAULT
 from syncmem.replica.replica import Written
+from syncmem.replica.told import Told
 from syncmem.seal.envelope import EpochKey, unseal
 from syncmem.seal.graph import STATEMENTS_MAX
 from syncmem.seal.keys import verify
@@ -38,6 +40,7 @@ from syncmem.wire.blob import (
     read_blob,
     read_lacks,
     read_missing,
+    read_noted,
     read_offer,
     read_replaced,
     read_wants,
@@ -67,6 +70,7 @@ class Opened:
     payload_bytes: int = 0
     missing: list[Places] = field(default_factory=list)
     lacks: list[tuple[bytes, int]] = field(default_factory=list)  # of the content of episodes
+    noted: list[Noted] = field(default_factory=list)
 
     @property
     def contents(self) -> Contents:
@@ -83,6 +87,8 @@ class Incoming:
         self._ledger = ledger
         self._placed = Placed(vault.replica.db)
         self._reports = Reports(vault.replica.db)
+        self._told = Told(vault.replica.db, vault.replica.logs)
+        self._writers: dict[bytes, LogKey] = {}  # by stream, of the logs that are here
         self._key = key
         self.written: list[Written] = []
         self.lacking: dict[bytes, int] = {}  # log id -> last place held, of logs with a gap before what was read
@@ -116,13 +122,24 @@ class Incoming:
     def _written(self, name: BlobName, data: bytes) -> Blob:
         """The blob that a device with the key has written under this name."""
         try:
-            blob = read_blob(unseal(self._key, data), self._key.vault, self._key.mailbox)
+            plain = unseal(self._key, data)
+            blob = read_blob(plain, self._key.vault, self._key.mailbox, self._writer(name.stream))
+        except BrokenChain:
+            raise  # a report of a device of whose log nothing is here yet
         except PeerError as error:
             raise Stray(str(error)) from error
         log = LogKey(blob.device, blob.incarnation, self._key.scope)
         if self._key.stream(log.id) != name.stream or blob.counter != name.counter:
             raise Stray("the blob stands under another name than its writer gave it; the mailbox moved it")
         return blob
+
+    def _writer(self, stream: bytes) -> tuple[bytes, bytes] | None:
+        """The device and incarnation that write a stream, if events of theirs are here."""
+        if stream not in self._writers:
+            logs = self._replica.logs.held(scope=self._key.scope)
+            self._writers = {self._key.stream(log.id): log.key for log in logs if log.key is not None}
+        found = self._writers.get(stream)
+        return None if found is None else (found.device, found.incarnation)
 
     def _open_item(self, opened: Opened, kind: int, body: bytes) -> None:
         if kind == ItemKind.STATEMENT:
@@ -151,6 +168,8 @@ class Incoming:
             opened.missing += read_missing(body)
         elif kind == ItemKind.LACKS:
             opened.lacks += read_lacks(body)
+        elif kind == ItemKind.NOTED:
+            opened.noted += read_noted(body)
 
     # -- taking in ----------------------------------------------------------------------------------
 
@@ -236,6 +255,9 @@ class Incoming:
                 self._ledger.offered(known.no, offer)
         if opened.blob.state is not None:
             now = self._replica.environment.clock.now()
+            log = LogKey(opened.blob.device, opened.blob.incarnation, self._key.scope)
+            if opened.noted or any(frame.key == log for frame in opened.frames):
+                self._told.keep(log, opened.noted)
             self._reports.keep(self._key.scope, self._key.epoch, opened.blob.device, opened.blob.state, now)
 
     def _errors(self, opened: Opened) -> tuple[PeerError | None, list[PeerError]]:
@@ -265,7 +287,10 @@ class Incoming:
         self._placed.ask(known.no, opened.lacks)
 
     def refuse(self, known: Known, name: BlobName, error: PeerError) -> None:
-        """Note a blob that cannot be used; others go on. A place that only a stray has is not passed over."""
+        """Note a blob that cannot be used (yet); others go on. A place that only a stray has is not passed over."""
+        if isinstance(error, BrokenChain):
+            self._ledger.put(known.no, name, BlobState.HELD, reason=str(error))
+            return
         if isinstance(error, Stray):
             self._ledger.stray(known.no, name, str(error))
             return

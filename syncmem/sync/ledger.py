@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from syncmem.codec import pack_flat, unpack_own
 from syncmem.replica.connection import Database
-from syncmem.sync.contents import NOTHING, BlobState, Contents, Stretch, joined, without
+from syncmem.sync.contents import LOOKED_AT_ONCE, NOTHING, BlobState, Contents, Stretch, joined, standing, without
 from syncmem.sync.mailboxes import Known, Mailboxes
 from syncmem.wire.blob import Offer, Places
 from syncmem.wire.mailbox import BlobName
@@ -207,6 +207,7 @@ class Ledger(Mailboxes):
         self._db.execute("UPDATE holdings SET seq = min(seq, ?) WHERE what = ?", (last, log))
         self._part_no_more(lambda _, of: of == log)
         self._db.execute("DELETE FROM blobs WHERE blob IS NOT NULL")  # what waits is made anew
+        self._db.execute("UPDATE mailboxes SET noted = 0")
         self._write_void_anew(log, last)
         sql = (
             "SELECT mailbox, stream, min(counter) FROM blobs WHERE state IN (?, ?) AND reason IS NOT NULL GROUP BY 1, 2"
@@ -250,19 +251,25 @@ class Ledger(Mailboxes):
         said = [Places(*row) for row in self._db.execute(sql, (no,)).fetchall()]
         if not said:
             return
-        named = {name for places in said for name in self._at(no, places)}
-        stands = self._standing(no, named)
+        blobs = {name: row for places in said for name, row in self._at(no, places)}
+        stands = self._standing(no, blobs.keys(), [contents for state, contents in blobs.values()])
         for before, after in _REPLACED:
-            blobs = [(name, contents) for name, contents in self.known(no, before) if name in named]
             holds = self._is_held_here if before == BlobState.HELD else stands
-            self._set(no, [name for name, contents in blobs if holds(contents)], after)
+            gone = [name for name, (state, contents) in blobs.items() if state == before and holds(contents)]
+            self._set(no, gone, after)
         self._db.execute("UPDATE gaps SET settled = 1 WHERE mailbox = ?", (no,))
         for stream in {places.stream for places in said}:
             self.advance(no, stream)
 
-    def _at(self, no: int, places: Places) -> Iterator[BlobName]:
-        sql = "SELECT stream, counter, digest FROM blobs WHERE mailbox = ? AND stream = ? AND counter BETWEEN ? AND ?"
-        yield from (BlobName(*row) for row in self._db.execute(sql, (no, *places)).fetchall())
+    def _at(self, no: int, places: Places) -> Iterator[tuple[BlobName, tuple[int, Contents]]]:
+        """The blobs at some places that may be replaced, each with its state and what it holds."""
+        sql = (
+            "SELECT stream, counter, digest, state, contents FROM blobs "
+            "WHERE mailbox = ? AND stream = ? AND counter BETWEEN ? AND ? AND state IN (?, ?, ?)"
+        )
+        states = (int(before) for before, _ in _REPLACED)
+        for *name, state, contents in self._db.execute(sql, (no, *places, *states)).fetchall():
+            yield BlobName(*name), (state, Contents.read(contents))
 
     def _is_held_here(self, contents: Contents) -> bool:
         ends = "SELECT 1 FROM logs WHERE id = ? AND seq >= ?"
@@ -294,7 +301,7 @@ class Ledger(Mailboxes):
         found = list(islice(self.known(no, BlobState.DROPPING), limit))
         if not found:
             return []
-        stands = self._standing(no, set())
+        stands = self._standing(no, set(), [contents for _, contents in found])
         standing = {name for name, contents in found if stands(contents)}
         sql = "SELECT 1 FROM blobs WHERE mailbox = ? AND blob IS NOT NULL AND anew LIMIT 1"
         if self._db.execute(sql, (no,)).fetchone() is None:
@@ -369,25 +376,24 @@ class Ledger(Mailboxes):
         places = ((name.stream, name.counter, *map(int, _OUT)) for name in leaving)
         found = (one for place in places for one in self._find(where, no, *place))
         wanted = [contents for name, contents in found if name in leaving]
-        return len(wanted) == len(leaving) and all(map(self._standing(no, leaving), wanted))
+        return len(wanted) == len(leaving) and all(map(self._standing(no, leaving, wanted), wanted))
 
     def unseen(self, no: int, names: Iterable[BlobName]) -> list[BlobName]:
         """Those of some blobs that were never seen here."""
         sql = "SELECT 1 FROM blobs WHERE mailbox = ? AND stream = ? AND counter = ?"
         return [name for name in names if self._db.execute(sql, (no, name.stream, name.counter)).fetchone() is None]
 
-    def _standing(self, no: int, leaving: Set[BlobName]) -> Callable[[Contents], bool]:
+    def _standing(self, no: int, leaving: Set[BlobName], wanted: Sequence[Contents]) -> Callable[[Contents], bool]:
         """What tells whether contents stand in the blobs that were taken, but for those that leave."""
-        staying = [contents for name, contents in self.known(no, BlobState.TAKEN) if name not in leaving]
-        statements = {id for contents in staying for id in contents.statements}
-        whole: dict[bytes, list[Stretch]] = {}
-        for part in joined(part for contents in staying for one in contents.logs for part in self._whole(one)):
-            whole.setdefault(part.log, []).append(part)
-        return lambda contents: (
-            statements.issuperset(contents.statements)
-            and all(any(_within(part, other) for other in whole.get(part.log, ())) for part in contents.logs)
-        )
+        staying = (contents for name, contents in self._taken(no) if name not in leaving)
+        parts = (one._replace(logs=[part for log in one.logs for part in self._whole(log)]) for one in staying)
+        return standing(parts, wanted)
 
-
-def _within(part: Stretch, whole: Stretch) -> bool:
-    return whole.first <= part.first and part.last <= whole.last
+    def _taken(self, no: int) -> Iterator[tuple[BlobName, Contents]]:
+        """The blobs that were taken, the newest first: what was written anew was written lately."""
+        columns, where = "rowid, stream, counter, digest, contents", "mailbox = ? AND state = ? AND rowid < ?"
+        sql = f"SELECT {columns} FROM blobs WHERE {where} ORDER BY rowid DESC LIMIT {LOOKED_AT_ONCE}"
+        newest = 2**62
+        while rows := self._db.execute(sql, (no, int(BlobState.TAKEN), newest)).fetchall():
+            newest = rows[-1][0]
+            yield from ((BlobName(*name), Contents.read(contents)) for _, *name, contents in rows)

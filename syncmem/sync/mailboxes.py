@@ -3,12 +3,12 @@
 Rules: all of it can be forgotten and found out again by reading the mailbox; what a mailbox holds of a log
 is known from the blobs that were written or read there, never assumed; a place of a stream is passed over
 only once its blob was read or another one has said that nothing is missing there; what was read has been read,
-whatever the mailbox loses: no counter is used twice.
+whatever the mailbox loses: no counter is used twice; of what is gone no more is kept than which places were read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +16,7 @@ from syncmem.replica.connection import Database
 from syncmem.seal.envelope import EpochKey
 from syncmem.sync.contents import BlobState, Contents, runs
 from syncmem.wire.blob import Places
+from syncmem.wire.mailbox import BlobName
 
 ABSENT_AFTER: Final = 3_600_000_000  # microseconds: what a folder brings in disorder is there by then
 _UNREAD: Final = "({:d}, {:d}, {:d}, {:d})".format(
@@ -115,7 +116,9 @@ class Mailboxes:
             self._db.execute(f"DELETE FROM {table} WHERE mailbox = ?", (no,))
         waiting = (int(BlobState.WAITING), int(BlobState.BLOCKED))
         self._db.execute("DELETE FROM blobs WHERE mailbox = ? AND state NOT IN (?, ?)", (no, *waiting))
-        self._db.execute("UPDATE mailboxes SET epoch = NULL, reported = x'', wanted = x'' WHERE no = ?", (no,))
+        self._db.execute(
+            "UPDATE mailboxes SET epoch = NULL, reported = x'', wanted = x'', noted = 0 WHERE no = ?", (no,)
+        )
 
     def _keep_read(self, no: int) -> None:
         """Keep of which places all is held here that ever stood there: of blobs that were read and fit.
@@ -124,15 +127,40 @@ class Mailboxes:
         """
         states = (BlobState.TAKEN, BlobState.REPLACED, BlobState.DUE, BlobState.DROPPING, BlobState.DROPPED)
         sql = (
-            "SELECT stream, first, last FROM places_read WHERE mailbox = ? UNION ALL SELECT stream, counter, counter "
-            "FROM blobs WHERE mailbox = ? AND state IN (?, ?, ?, ?, ?) AND reason IS NULL"
+            "SELECT stream, counter, counter FROM blobs "
+            "WHERE mailbox = ? AND state IN (?, ?, ?, ?, ?) AND reason IS NULL"
         )
-        found = self._db.execute(sql, (no, no, *map(int, states))).fetchall()
+        found = self._db.execute(sql, (no, *map(int, states))).fetchall()
         if self._is_whole(no):
             sql = "SELECT stream, first, last FROM gaps WHERE mailbox = ? AND settled"
             found += self._db.execute(sql, (no,)).fetchall()
+        self._add_read(no, found)
+
+    def _add_read(self, no: int, places: Iterable[tuple[bytes, int, int]]) -> None:
+        sql = "SELECT stream, first, last FROM places_read WHERE mailbox = ?"
+        known = self._db.execute(sql, (no,)).fetchall()
         self._db.execute("DELETE FROM places_read WHERE mailbox = ?", (no,))
-        self._db.executemany("INSERT INTO places_read VALUES (?, ?, ?, ?)", [(no, *run) for run in runs(found)])
+        rows = [(no, *run) for run in runs([*known, *places])]
+        self._db.executemany("INSERT INTO places_read VALUES (?, ?, ?, ?)", rows)
+
+    def forget_gone(self, no: int, listed: Set[BlobName]) -> None:
+        """Forget the blobs that are gone and whose contents stand in others: that their places were read is kept.
+
+        ``listed``: all that is there. If one turns up again, it is one that was passed over.
+        """
+        sql = (
+            "SELECT b.stream, b.counter, b.digest, b.reason IS NULL FROM blobs b JOIN streams s "
+            "ON s.mailbox = b.mailbox AND s.stream = b.stream AND b.counter <= s.cursor "
+            "WHERE b.mailbox = ? AND b.state IN (?, ?)"
+        )
+        rows = self._db.execute(sql, (no, int(BlobState.REPLACED), int(BlobState.DROPPED))).fetchall()
+        gone = [
+            (stream, counter, fits) for stream, counter, digest, fits in rows if (stream, counter, digest) not in listed
+        ]
+        if gone:
+            self._add_read(no, [(stream, counter, counter) for stream, counter, fits in gone if fits])
+            sql = "DELETE FROM blobs WHERE mailbox = ? AND stream = ? AND counter = ?"
+            self._db.executemany(sql, [(no, stream, counter) for stream, counter, _ in gone])
 
     def _is_whole(self, no: int) -> bool:
         """Whether everything was read that was told of, and nothing of it held back or refused."""
@@ -300,7 +328,9 @@ class Mailboxes:
 
     def next_counter(self, no: int, stream: bytes) -> int:
         """The counter of the next blob of the own stream. Counters are never used twice, whatever the mailbox lost."""
-        self._db.execute("UPDATE mailboxes SET own = ?, sent = 0 WHERE no = ? AND own IS NOT ?", (stream, no, stream))
+        self._db.execute(
+            "UPDATE mailboxes SET own = ?, sent = 0, noted = 0 WHERE no = ? AND own IS NOT ?", (stream, no, stream)
+        )
         self._db.execute("UPDATE mailboxes SET sent = sent + 1 WHERE no = ?", (no,))
         return int(self._db.execute("SELECT sent FROM mailboxes WHERE no = ?", (no,)).fetchone()[0])
 
@@ -321,6 +351,14 @@ class Mailboxes:
                 found.append(Places(stream, place, counter - 1))
             place = max(place, counter + 1)
         return found
+
+    def noted(self, no: int, stream: bytes) -> int:
+        """Up to which place of the own log it was told what the notes say; 0 for another stream than was written."""
+        row = self._db.execute("SELECT noted FROM mailboxes WHERE no = ? AND own = ?", (no, stream)).fetchone()
+        return int(row[0]) if row else 0
+
+    def note_noted(self, no: int, stream: bytes, place: int) -> None:
+        self._db.execute("UPDATE mailboxes SET noted = ? WHERE no = ? AND own = ?", (place, no, stream))
 
     def awaits(self, no: int) -> bool:
         """Whether an own blob waits to be acknowledged."""

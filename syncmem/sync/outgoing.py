@@ -2,7 +2,8 @@
 
 Rules: what a mailbox lacks of what a device holds, the device sends; its own at once, what others wrote
 only after the mailbox was read to its end; a blob is durable in the ledger before it leaves; each blob
-that ends a sending says what the device held and believed then; once nothing is lacking, or nothing else is taken,
+that ends a sending says what the device held and believed then, and what its notes of that say that are not sent yet;
+once nothing is lacking, or nothing else is taken,
 blobs are written anew that are due to be.
 """
 
@@ -23,6 +24,7 @@ from syncmem.sync.contents import BlobState, Contents, stretch
 from syncmem.sync.dropping import Dropper
 from syncmem.sync.ledger import Ledger
 from syncmem.sync.mailboxes import Known
+from syncmem.sync.noting import Noting
 from syncmem.sync.rewriting import Rewrite
 from syncmem.sync.vault import Vault
 from syncmem.wire.blob import (
@@ -35,6 +37,7 @@ from syncmem.wire.blob import (
     State,
     lacks_bytes,
     missing_bytes,
+    noted_bytes,
     offer_bytes,
     replaced_bytes,
     wants_bytes,
@@ -82,6 +85,7 @@ class Outgoing:
         self._digests = digests
         self._key = key
         self._dropper = dropper
+        self._noting = Noting(self.replica.logs, digests.said)
 
     @property
     def stream(self) -> bytes:
@@ -145,9 +149,23 @@ class Outgoing:
             if ends and asked != known.wanted:
                 load.items.extend(questions)
             told = ends and not self.farewell  # what is said where nobody stays would be read late
+            if told:
+                self._tell_notes(known, load)
             self._write(known, load, state if told else None, anew=anew)
         if loads:
             self._ledger.note(known, reported=digests.events, wanted=asked if last else None)
+
+    def _tell_notes(self, known: Known, load: _Load) -> None:
+        """Say what the notes say that wait, and were not told of in this mailbox."""
+        log = self.replica.logs.by_id.get(self.replica.identity.log_key(self._key.scope).id)
+        if log is None or not log.seq:
+            return
+        there = self._ledger.awaited(known.no)
+        load.contents.added_to(there)
+        after = max(there.get(log.id, 0), self._ledger.noted(known.no, self.stream))
+        if notes := self._noting.waiting(log, after):
+            load.add(ItemKind.NOTED, noted_bytes(notes))
+        self._ledger.note_noted(known.no, self.stream, log.seq)
 
     def _lost(self, known: Known) -> list[Places]:
         """Places whose blobs the mailbox lost, and what they held is held here: all that it lacks of that is sent."""
@@ -176,7 +194,10 @@ class Outgoing:
         identity = self.replica.identity
         counter = self._ledger.next_counter(known.no, self.stream)
         blob = Blob(identity.device, identity.incarnation, counter, state, load.items)
-        plain = write_blob(blob, self._key.vault, known.id, identity.private)
+        log = identity.log_key(self._key.scope).id
+        is_report = all(item.kind == ItemKind.NOTED for item in load.items)
+        named = not is_report or not self._ledger.holdings(known.no, [log]).get(log)
+        plain = write_blob(blob, self._key.vault, known.id, identity.private, named=named)
         sealed = seal(self._key, plain, self.replica.environment.randomness)
         name = BlobName(self.stream, counter, digest(sealed))
         self._ledger.put(known.no, name, BlobState.WAITING, load.contents, blob=sealed, anew=anew)
@@ -208,8 +229,9 @@ class Outgoing:
                 yield statement
 
     def _frames(self, there: dict[bytes, int], everything: bool) -> Iterator[Frame]:
-        held = self.replica.logs.held(scope=self._key.scope)
-        wanted = {log.id for log in held if log.seq > there.get(log.id, 0) and (everything or log.own)}
+        now = self.replica.environment.clock.now()
+        held = [log for log in self.replica.logs.held(scope=self._key.scope) if everything or log.own]
+        wanted = {log.id for log in held if self._noting.due(log, now) > there.get(log.id, 0)}
         for frame in self.replica.frames(there, frozenset({self._key.scope}), wanted):
             if frame.last > there.get(frame.key.id, 0):
                 yield frame

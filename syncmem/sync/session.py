@@ -1,9 +1,10 @@
 """One sync of one scope with one mailbox, as a machine that asks and is answered. It does no input or output.
 
-Rules: what a device wrote itself goes out with the first question, which also asks what is new; what others
-wrote goes out once the mailbox was read to its end; the lock is held between questions, never during one;
-a session that stops anywhere leaves everything so that the next one goes on; a mailbox that is full is sent only what
-makes room, and the rest once there is some.
+Rules: what a device wrote itself goes out with the first question, which also asks what is new (with the second, if it
+was away for an hour: then what it learned is reported in the same blobs); what others wrote goes out once the mailbox
+was read to its end; the lock is held between questions, never during one; a session that stops anywhere leaves
+everything so that the next one goes on; a mailbox that is full is sent only what makes room, and the rest once there
+is some.
 
 =============  ==============================================  ==========================================
 step           asks                                            then
@@ -22,7 +23,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from syncmem.errors import MailboxError, PeerError
+from syncmem.errors import BrokenChain, MailboxError, PeerError
 from syncmem.replica.bundle import batches
 from syncmem.replica.rectangles import Change
 from syncmem.replica.repair import Repaired
@@ -43,6 +44,7 @@ SENT_BYTES_MAX: Final = 4 * 1024 * 1024  # of blobs in one question
 INLINE_BYTES_MAX: Final = 512 * 1024  # of blobs in one answer: small news need no second question
 GOT_AT_ONCE: Final = 64  # blobs asked for together
 CHANGES_MAX: Final = 10_000  # told of one session: a bootstrap changes everything, and nobody reads that
+AWAY_AFTER: Final = 3_600_000_000  # microseconds: who was away for so long has news to answer in what is sent first
 ROUNDS_MAX: Final = 10_000  # a bound for what only a mailbox that never ends could exceed
 
 
@@ -103,6 +105,7 @@ class Session:
         self._listing = Listing()
         self._knew = incoming.knowledge()  # when the mailbox was last read to its end
         self._stuck = False  # a full mailbox takes not even what makes room
+        self._first = True  # nothing was asked yet
         self.outcomes = Outcomes()
 
     def steps(self) -> Steps:
@@ -170,10 +173,19 @@ class Session:
         return True
 
     def _compose(self, *, everything: bool) -> None:
-        """Write down what is to be sent. A mailbox never seen is read first."""
-        if self._known.epoch is not None and not self._stuck:
+        """Write down what is to be sent. A mailbox never seen, or not for long, is asked first what is new there.
+
+        So what is to be said of that goes with what this device wrote meanwhile.
+        """
+        asks = self._first and self._is_away()
+        self._first = False
+        if self._known.epoch is not None and not self._stuck and not asks:
             wants = self._in.wants() if everything else []
             self._out.compose(self._known, wants, everything=everything, full=self.outcomes.full is not None)
+
+    def _is_away(self) -> bool:
+        success, _ = self._ledger.outcome(self._known.no)
+        return success is not None and self._out.replica.environment.clock.now() - success > AWAY_AFTER
 
     # -- answers ------------------------------------------------------------------------------------
 
@@ -211,6 +223,8 @@ class Session:
             right = last is None or audit.is_as_known(listed)
             if not right:
                 self._forget(epoch)
+            elif last is not None:
+                self._ledger.forget_gone(self._known.no, listed)
         if not right:
             self._listing.found_reset()
         return right
@@ -298,7 +312,8 @@ class Session:
             except PeerError as error:
                 with self._writing():
                     self._in.refuse(self._known, name, error)
-                self.outcomes.refused.append(f"{name}: {error}")
+                if not isinstance(error, BrokenChain):
+                    self.outcomes.refused.append(f"{name}: {error}")
                 if isinstance(error, Stray):
                     self._listing.found_stray(name)
                 continue

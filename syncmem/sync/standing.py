@@ -21,6 +21,7 @@ from syncmem.standing import DeviceStatus, ErasureStatus, MailboxStatus, Status
 from syncmem.sync.contents import BlobState
 from syncmem.sync.introducing import why_outside
 from syncmem.sync.mailboxes import Known
+from syncmem.sync.noting import Noting
 from syncmem.sync.placed import Placed
 from syncmem.sync.reports import Report
 from syncmem.sync.syncer import Syncer
@@ -58,7 +59,7 @@ class Standings:
             and quiet
             and outside is None
             and not waiting_for
-            and not any(d.diverged for d in devices),
+            and not any(d.diverged for d in devices if d.live),  # what a removed one says of itself holds up nobody
             pending=pending,
             frontier={scope: digests.events.hex()[:32] for scope, digests in self._mine.items()},
             devices=devices,
@@ -116,10 +117,9 @@ class Standings:
         scopes = sorted(self._vault.roster.scopes_of(member.device) & set(self._mine))
         reports = [self._reports[scope].get(member.device) for scope in scopes]
         verified = [self._is_verified(scope, report) for scope, report in zip(scopes, reports, strict=True)]
-        held = bool(scopes) and all(verified)
         times = [report.verified for report in reports if report is not None]
         seen = [report.seen for report in reports if report is not None]
-        apart = self._apart(dict(zip(scopes, reports, strict=True)))
+        apart = [] if own or all(verified) else self._apart(dict(zip(scopes, reports, strict=True)))
         added_by = self._vault.roster.member(member.added_by)
         whole = None not in times and len(times) == len(scopes) and bool(times)
         return DeviceStatus(
@@ -128,11 +128,11 @@ class Standings:
             own=own,
             live=member.live,
             added_by=added_by.name if added_by else "",
-            verified=own or held,
+            verified=own or (bool(scopes) and all(verified)),
             verified_at=_moment(min(time for time in times if time is not None)) if whole else None,
             last_seen=_moment(self._now if own else max(seen, default=None)),
-            behind=0 if own or held else sum(max(0, lacking) for lacking in apart),
-            ahead=0 if own or held else sum(max(0, -lacking) for lacking in apart),
+            behind=sum(max(0, lacking) for lacking in apart),
+            ahead=sum(max(0, -lacking) for lacking in apart),
             diverged=member.live and any(report is not None and report.diverged for report in reports),
             scopes=tuple(scopes),
         )
@@ -159,7 +159,7 @@ class Standings:
         return tuple(self._mailbox(known) for known in self._syncer.ledger.all() if known.id in written)
 
     def _mailbox(self, known: Known) -> MailboxStatus:
-        ledger = self._syncer.ledger
+        ledger, noting = self._syncer.ledger, Noting(self._syncer.replica.logs, self._syncer.digests.said)
         holdings = ledger.holdings(known.no)
         logs = self._syncer.replica.logs.held(scope=known.scope)
         states = (BlobState.REFUSED, BlobState.STRAY, BlobState.BLOCKED)
@@ -169,7 +169,7 @@ class Standings:
             address=known.address,
             scope=known.scope,
             waiting=ledger.count(known.no, BlobState.WAITING),
-            pending=sum(max(0, log.seq - holdings.get(log.id, 0)) for log in logs),
+            pending=sum(max(0, noting.due(log, self._now) - holdings.get(log.id, 0)) for log in logs),
             missing=ledger.lacking(known.no, self._now - UNSEEN_DAYS * _DAY),
             held=ledger.count(known.no, BlobState.HELD),
             erasing=self._erasing(known),

@@ -36,6 +36,7 @@ from syncmem.sync.introducing import check_may_enter, introduction, why_outside
 from syncmem.sync.ledger import Ledger
 from syncmem.sync.looking import look_again
 from syncmem.sync.mailboxes import Known
+from syncmem.sync.noting import Noting
 from syncmem.sync.outgoing import Outgoing
 from syncmem.sync.place import Place
 from syncmem.sync.recovery import leave_for_paper, read_for_paper, recovery_key
@@ -233,7 +234,8 @@ class Syncer:
 
     def _holds_all(self, known: Known) -> bool:  # every event of its scope that this device holds
         there = self.ledger.holdings(known.no)
-        return all(log.seq <= there.get(log.id, 0) for log in self.replica.logs.held(scope=known.scope))
+        noting, held = Noting(self.replica.logs, self.digests.said), self.replica.logs.held(scope=known.scope)
+        return all(noting.due(log, self._now) <= there.get(log.id, 0) for log in held)
 
     def _all_in(self, key: EpochKey) -> bool:
         """Whether every other member that has the scope was heard of under a key."""

@@ -15,7 +15,9 @@ from typing import Any, Final, NamedTuple
 
 from syncmem import labels
 from syncmem.codec import pack, unpack
-from syncmem.errors import NotCanonical, Unreadable
+from syncmem.errors import BrokenChain, NotCanonical, Unreadable
+from syncmem.model.event import SEQ_MAX
+from syncmem.model.frontier import LOG_START_BYTES, Noted
 from syncmem.seal.keys import SIGNATURE_BYTES, sign, verify
 from syncmem.wire.mailbox import COUNTER_MAX, DIGEST_BYTES, KEY_BYTES, STREAM_BYTES, BlobName
 
@@ -25,6 +27,8 @@ PIECES_MAX: Final = 4096  # in one blob: three times what a writer ever puts int
 BLOB_PAYLOAD_MAX: Final = 8 * 1024 * 1024  # of events in one blob: frames inflate, so it bounds what opening one costs
 INCARNATION_BYTES: Final = 16
 LOG_BYTES: Final = 16
+CLOCK_END: Final = 2**62
+_UNNAMED: Final = "a blob does not name its writer, and nothing of that device is here yet; sync again"
 _LENGTH_BYTES: Final = 4
 
 
@@ -38,6 +42,7 @@ class ItemKind(IntEnum):
     OFFER = 5
     MISSING = 6
     LACKS = 7
+    NOTED = 8
 
 
 class Item(NamedTuple):
@@ -84,27 +89,34 @@ class Blob:
     items: Sequence[Item]
 
 
-def write_blob(blob: Blob, vault: bytes, mailbox: bytes, seed: bytes) -> bytes:
-    """The bytes of a blob for one mailbox, signed by the device whose seed it is."""
+def write_blob(blob: Blob, vault: bytes, mailbox: bytes, seed: bytes, *, named: bool = True) -> bytes:
+    """The bytes of a blob for one mailbox, signed by the device whose seed it is.
+
+    Not ``named``: its readers know by its stream who writes it.
+    """
     state = None if blob.state is None else list(blob.state)
-    pieces = [pack([FORMAT, blob.device, blob.incarnation, blob.counter, state])]
+    writer = (blob.device, blob.incarnation) if named else (None, None)
+    pieces = [pack([FORMAT, *writer, blob.counter, state])]
     pieces += [bytes([item.kind]) + item.body for item in blob.items]
     assert len(pieces) < PIECES_MAX, "how much goes into a blob is bounded where it is filled"
     body = b"".join(_piece(piece) for piece in pieces)
     return body + _piece(sign(seed, labels.BLOB, _signed(vault, mailbox, body)))
 
 
-def read_blob(data: bytes, vault: bytes, mailbox: bytes) -> Blob:
+def read_blob(data: bytes, vault: bytes, mailbox: bytes, writer: tuple[bytes, bytes] | None = None) -> Blob:
     """The blob of bytes that were written for this vault and mailbox.
+
+    ``writer``: device and incarnation that are known to write its stream.
 
     Raises:
         NotCanonical: the pieces are malformed.
+        BrokenChain: it does not say who wrote it, and nothing of that device's log is here yet.
         Unreadable: the signature is not the sender's.
     """
-    pieces = list(_pieces(data))
+    pieces = list(pieces_of(data))
     if len(pieces) < 2 or len(pieces[-1]) != SIGNATURE_BYTES:
         raise NotCanonical("a blob has a head and a signature; ask the sender for it again")
-    head = _read_head(pieces[0])
+    head = _read_head(pieces[0], writer)
     body = data[: -SIGNATURE_BYTES - _LENGTH_BYTES]
     if not verify(head.device, labels.BLOB, _signed(vault, mailbox, body), pieces[-1]):
         raise Unreadable("the blob is not signed by the device it names; ask that device to send it again")
@@ -130,6 +142,31 @@ def lacks_bytes(lacks: Sequence[tuple[bytes, int]]) -> bytes:
 
 def read_lacks(body: bytes) -> list[tuple[bytes, int]]:
     return read_wants(body)
+
+
+def noted_bytes(notes: Sequence[Noted]) -> bytes:
+    """What some frontier notes say that are not sent yet."""
+    return pack([[note.place, note.clock, [list(entry) for entry in note.changed]] for note in notes])
+
+
+def read_noted(body: bytes) -> list[Noted]:
+    rows = unpack(body, bytes_max=PIECE_BYTES_MAX)
+    if type(rows) is not list or not all(_is_note(row) for row in rows):
+        raise NotCanonical("a list of notes is malformed; ask the sender for it again")
+    return [_note(*row) for row in rows]
+
+
+def _note(place: int, clock: int, changed: object) -> Noted:
+    return Noted(place, clock, [(log, last) for log, last in _checked(changed, [LOG_START_BYTES, None])])
+
+
+def _is_note(row: object) -> bool:
+    return (
+        type(row) is list
+        and [type(part) for part in row] == [int, int, list]
+        and 1 <= row[0] <= SEQ_MAX
+        and 0 <= row[1] < CLOCK_END
+    )
 
 
 def replaced_bytes(places: Sequence[Places]) -> bytes:
@@ -183,14 +220,19 @@ def _fits(row: list[object], sizes: Sequence[int | None]) -> bool:
     )
 
 
-def _read_head(piece: bytes) -> Blob:
+def _read_head(piece: bytes, writer: tuple[bytes, bytes] | None) -> Blob:
     head = unpack(piece)
-    wanted = [int, bytes, bytes, int]
-    if type(head) is not list or len(head) < 5 or [type(part) for part in head[:4]] != wanted or head[0] != FORMAT:
+    if type(head) is not list or len(head) < 5 or type(head[3]) is not int or head[0] != FORMAT:
         raise NotCanonical(
             "the head of a blob is malformed or of a later version; upgrade syncmem, or ask for it again"
         )
     device, incarnation, counter, state = head[1:5]
+    if device is None and incarnation is None:
+        if writer is None:
+            raise BrokenChain(_UNNAMED, 0)
+        device, incarnation = writer
+    if type(device) is not bytes or type(incarnation) is not bytes:
+        raise NotCanonical("the head of a blob does not say who wrote it; ask the sender for it again")
     sized = (len(device), len(incarnation)) == (KEY_BYTES, INCARNATION_BYTES) and 1 <= counter <= COUNTER_MAX
     if not sized or not (state is None or _is_state(state)):
         raise NotCanonical("the head of a blob breaks a rule of its format; ask the sender for it again")
@@ -213,7 +255,7 @@ def _piece(data: bytes) -> bytes:
     return len(data).to_bytes(_LENGTH_BYTES, "big") + data
 
 
-def _pieces(data: bytes) -> Iterator[bytes]:
+def pieces_of(data: bytes) -> Iterator[bytes]:
     place = count = 0
     while place < len(data):
         count += 1

@@ -7,9 +7,9 @@ left out, except for some that show that it sends nothing: what it costs is the 
 second connection to the laptop's file, as an MCP server is, and asks after each claim what is believed.
 
 Bytes are those of sealed blobs as they are put, padding included; "reports" are blobs that tell of no claims: what
-their device holds now (frontier notes) and believes (digests); what notes are among all events stands beside it.  As
-"baselines" stand: for bytes a claim those of the blobs with claims alone; for times those of the first tenth of all
-days beside the last.
+their device holds now (frontier notes) and believes (digests).  Notes that go with claims, or are written anew with
+them, are counted beside the reports; what notes are among all events stands there, too.  As "baselines" stand: for
+bytes a claim those of the blobs with claims alone; for times those of the first tenth of all days beside the last.
 
 Reach (first stage): reports are at most a fifth of all bytes, and nothing takes more than 1.5 times what it took in the
 beginning.
@@ -50,8 +50,7 @@ def run(workshop: Workshop) -> list[Row]:
             household.memories["laptop"].define(predicate, cardinality="single")
         household.wrote["laptop"] += 1
         household.settle()
-        household.sent.clear()
-        household.blobs.clear()
+        household.begin_counting()
         for day in range(days):
             _live(household, saying, day)
         household.settle()
@@ -102,11 +101,17 @@ def _bytes(household: Household, claims: int, of: str) -> list[Row]:
     return [
         Row(f"wire bytes a claim, {of}", each, "bytes", alone, each / alone, more={**sent, "claims made": claims}),
         Row(f"share of reports in all bytes, {of}", sent["reports"] / sent.total(), "", reach=at_most(REPORTS_REACH)),
+        Row(f"the same with notes among claims, {of}", _told(household), "", more={**household.parts}),
         Row(f"share of frontier notes in all events, {of}", _notes(household), "", more={"of": "headers and payloads"}),
         Row(f"blobs a day, {of}", blobs.total() / claims * CLAIMS_A_DAY, "", more={**blobs}),
         Row(f"blobs at the relay in the end, {of}", kept, "", more={"bytes": size, "bytes_a_claim": size / claims}),
         *(_file(household.path(name), name, claims, of) for name in DEVICES),
     ]
+
+
+def _told(household: Household) -> float:
+    """What is reported or noted, of all bytes."""
+    return (household.sent["reports"] + household.parts["frames: notes"]) / household.sent.total()
 
 
 def _notes(household: Household) -> float:

@@ -1,7 +1,7 @@
 """The household of the daily life: three devices of one vault, the store of a relay between them, and a reader.
 
 Time is a clock that the household sets; files, keys and seals are real.  The store is a relay's own, asked without
-HTTP.  Every blob that is put is counted, under the name of who put it.
+HTTP.  Every blob that is put is opened and its bytes are counted, part by part.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from syncmem import Environment, ManualClock, Memory
 from syncmem.environment import seeded_randomness
 from syncmem.errors import NotFound
 from syncmem.relay.store import SqliteStore
+from syncmem.seal.envelope import EpochKey
 from syncmem.standing import MailboxSync
 from syncmem.wire.mailbox import Answer, BlobName, Drop, Exchange
+from tests.benchmarks.blob_parts import parts_of
 
 ADDRESS = "relay:"
 DEVICES = ("laptop", "phone", "tablet")
@@ -29,11 +31,13 @@ class Shelf:
 
     push: str | None = None
 
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: SqliteStore, count: Callable[[Exchange], None]) -> None:
         self.address = ADDRESS
         self._store = store
+        self._count = count
 
     def exchange(self, request: Exchange, write_seed: bytes) -> Answer:
+        self._count(request)
         return self._store.exchange(request)
 
     def get(self, key: bytes, write_seed: bytes, names: Sequence[BlobName]) -> Iterator[tuple[BlobName, bytes | None]]:
@@ -51,7 +55,7 @@ class Household:
 
     Attributes:
         news: the devices for which something may lie at the relay; ``wrote``: claims since a device last synced.
-        sent: bytes of blobs by what they hold, "claims" or "reports"; ``blobs``: how many.
+        sent: bytes of blobs by kind, see :mod:`blob_parts`; ``blobs``: how many; ``parts``: bytes by what they are.
     """
 
     def __init__(self, folder: Path, now: int, stack: ExitStack) -> None:
@@ -65,6 +69,8 @@ class Household:
         self.wrote: Counter[str] = Counter()
         self.sent: Counter[str] = Counter()
         self.blobs: Counter[str] = Counter()
+        self.parts: Counter[str] = Counter()
+        self._known: dict[bytes, EpochKey] = {}  # the vault's keys by their mailboxes' keys
         self.news: set[str] = set()
         self.memories = self._founded()
         self.reader = stack.enter_context(Memory(self.path("laptop"), environment=self._environment(99)))
@@ -73,7 +79,22 @@ class Household:
         return self.folder / f"{name}.db"
 
     def _environment(self, number: int) -> Environment:
-        return Environment(self.clock, seeded_randomness(number), open_mailbox=lambda address: Shelf(self.store))
+        return Environment(
+            self.clock, seeded_randomness(number), open_mailbox=lambda address: Shelf(self.store, self._count)
+        )
+
+    def _count(self, request: Exchange) -> None:
+        """What goes into the vault's mailboxes; what is left for the recovery phrase does not count."""
+        for put in request.puts if request.key in self._known else ():
+            kind, parts = parts_of(self._known[request.key], put.blob)
+            self.sent[kind] += len(put.blob)
+            self.blobs[kind] += 1
+            self.parts += parts
+
+    def begin_counting(self) -> None:
+        """Count from here on."""
+        keys = self.memories[DEVICES[0]]._syncer.vault.keys.values()
+        self._known = {key.write_key: key for key in keys}
 
     def _founded(self) -> dict[str, Memory]:
         founder = Memory(self.path(DEVICES[0]), environment=self._environment(0))
@@ -107,14 +128,12 @@ class Household:
         self.wrote[name] += 1
 
     def sync(self, name: str) -> MailboxSync:
-        """A device syncs; what it sends without having claims to tell is a report."""
+        """A device syncs."""
         found: list[MailboxSync] = []
         self.timed("sync", lambda: found.extend(self.memories[name].sync().mailboxes))
         (report,) = found
         assert report.error is None and not report.refused, report
-        kind = "claims" if self.wrote.pop(name, 0) else "reports"
-        self.sent[kind] += report.sent_bytes
-        self.blobs[kind] += report.sent
+        self.wrote.pop(name, 0)
         self.news.discard(name)
         if report.sent:
             self.news |= {*self.memories} - {name}

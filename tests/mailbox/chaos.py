@@ -26,15 +26,16 @@ import pytest
 
 from syncmem import Environment, ManualClock, Memory
 from syncmem.errors import MailboxError
-from syncmem.seal.envelope import EpochKey, unseal
+from syncmem.replica.said import last_said
+from syncmem.seal.envelope import EpochKey
 from syncmem.sync import open_mailbox
 from syncmem.sync.http import Http
-from syncmem.wire.blob import ItemKind, read_blob
+from syncmem.wire.blob import ItemKind
 from syncmem.wire.frames import read_frame
 from syncmem.wire.mailbox import Answer, BlobName, Mailbox, Outcome, Put, digest
 from tests.mailbox.blows import OnPostgres, OnSqlite, Suffering
 from tests.mailbox.serving import ask, new_key
-from tests.sync.group import Group
+from tests.sync.group import Group, items_of
 
 SIDES: dict[str, Callable[[Path, Random], Suffering]] = {"sqlite": OnSqlite, "postgres": OnPostgres}
 WRITERS = 3
@@ -207,14 +208,15 @@ class Run:
             for place in places
         }  # fmt: skip
         for log in memory._syncer.replica.logs.held(scope="vault"):
-            lacking = [place for place in range(1, log.seq + 1) if (log.id, place) not in there]
+            said = last_said(memory._syncer.replica.logs, log)
+            lacking = [place for place in range(1, said + 1) if (log.id, place) not in there]
             assert not lacking, f"{name} says that it is in sync, and the mailbox lacks {lacking} of a log"
 
     def _events(self) -> list[tuple[object, range]]:
         found: list[tuple[object, range]] = []
         for key in self.group.keys_ever():
             for _, sealed in contents(self._address(), key):
-                items = read_blob(unseal(key, sealed), key.vault, key.mailbox).items
+                items = items_of(key, sealed)
                 for frame in (read_frame(item.body) for item in items if item.kind == ItemKind.FRAME):
                     found.append((frame.key, range(frame.first, frame.last + 1)))
         return found

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 from syncmem import Memory
 from syncmem.codec import pack
-from syncmem.errors import Unreadable
+from syncmem.errors import BrokenChain, Unreadable
 from syncmem.model.event import Erased, Kind
 from syncmem.model.frame import Frame
 from syncmem.model.instant import FOREVER, to_datetime
@@ -257,7 +257,7 @@ def _is_published(world: World, device: Device) -> bool:
         for place in range(frame.first, frame.last + 1)
     }
     ours = [log for log in logs.held() if log.key is not None and log.key.scope in {key.scope for key in keys}]
-    return all((log.id, seq) in there for log in ours for seq in range(1, log.seq + 1))
+    return all((log.id, seq) in there for log in ours for seq in range(1, _said(device.memory, log) + 1))
 
 
 def frames_in_mailboxes(world: World, keys: list[EpochKey]) -> Iterator[Frame]:
@@ -267,7 +267,7 @@ def frames_in_mailboxes(world: World, keys: list[EpochKey]) -> Iterator[Frame]:
         for mailbox, sealed in server.blobs():
             key = by_mailbox.get(mailbox)
             if key is not None:
-                with suppress(Unreadable):
+                with suppress(Unreadable, BrokenChain):  # a report that does not say whose it is holds no frames
                     items = read_blob(unseal(key, sealed), key.vault, mailbox).items
                     yield from (read_frame(item.body) for item in items if item.kind == ItemKind.FRAME)
 

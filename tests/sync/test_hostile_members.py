@@ -63,11 +63,20 @@ class Scene:
         put = Put(key.stream(LogKey(identity.device, life, "vault").id), 1, sealed)
         self.server.mailbox().exchange(Exchange(key.write_key, [put], {}, 0), key.write_seed)
 
+    def _writer(self, stream: bytes) -> tuple[bytes, bytes] | None:
+        """The device that writes a stream."""
+        lives = [memory._replica.identity for memory in self.group.devices.values()]
+        named = {self.key.stream(life.log_key("vault").id): (life.device, life.incarnation) for life in lives}
+        return named.get(stream)
+
     def there(self) -> list[tuple[BlobName, Blob]]:
         """All blobs that lie in the mailbox, opened."""
         key = self.key
         return [
-            (BlobName(stream, counter, digest(sealed)), read_blob(unseal(key, sealed), key.vault, key.mailbox))
+            (
+                BlobName(stream, counter, digest(sealed)),
+                read_blob(unseal(key, sealed), key.vault, key.mailbox, self._writer(stream)),
+            )
             for stream, blobs in self.server.boxes[key.mailbox].blobs.items()
             for counter, sealed in blobs.items()
             if sealed
@@ -241,6 +250,19 @@ def test_what_a_member_drops_comes_back(scene: Scene) -> None:
     scene.group.settle()
     scene.drop_all()
     scene.assert_honest_are_whole()
+
+
+def test_what_a_member_said_of_its_beliefs_holds_up_nobody_once_it_is_removed(scene: Scene) -> None:
+    scene.write()
+    scene.group.settle()
+    with scene.laptop._replica.transaction():
+        mine = scene.laptop._syncer.digests.of("vault")
+    scene.says(state=State(mine.events[:16], bytes(16), mine.held + 100))
+    scene.group.sync("laptop")
+    assert any(device.diverged for device in scene.laptop.status().devices) and not scene.laptop.status().in_sync
+    scene.laptop.revoke("tablet")
+    scene.group.settle("laptop", "phone")
+    scene.group.assert_in_sync("laptop", "phone")
 
 
 @pytest.mark.parametrize("kind", [ItemKind.WANTS, ItemKind.MISSING])

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import copy
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from syncmem import Memory, restore
-from syncmem.seal.envelope import unseal
 from syncmem.sync.outgoing import Outgoing
 from syncmem.sync.rewriting import SMALL_BLOBS_MAX
-from syncmem.wire.blob import ItemKind, read_blob
-from tests.sync.group import Group
+from syncmem.wire.blob import ItemKind
+from tests.sync.group import Group, items_of
 
 CANARY = "Gwendolyn"
 
@@ -196,7 +196,7 @@ def test_after_a_rotation_nothing_but_the_roster_stays_in_the_old_mailbox(group:
     key = next(key for key in group.keys_ever() if key.mailbox == old)
     for mailbox, sealed in group.blobs():
         if mailbox == old:
-            items = read_blob(unseal(key, sealed), key.vault, old).items
+            items = items_of(key, sealed)
             assert not [item for item in items if item.kind == ItemKind.FRAME]
     phone.remember("ana", "city", "Porto")
     group.settle("laptop", "phone")
@@ -244,6 +244,12 @@ def test_whoever_was_away_while_blobs_were_dropped_does_not_look_for_them_ever_a
     group.settle()
     assert len(list(group.blobs())) < 20
     assert tablet._replica.db.execute("SELECT count(*) FROM offers").fetchone() == (0,)
+    group.assert_in_sync()
+    group.pass_time(timedelta(days=2))
+    group.settle()  # each looks at all names, and forgets those that are gone
+    for memory in group.devices.values():
+        (rows,) = memory._replica.db.execute("SELECT count(*) FROM blobs").fetchone()
+        assert rows <= len(list(group.blobs()))
     group.assert_in_sync()
 
 

@@ -18,7 +18,7 @@ from syncmem.seal.keys import public_key, sign
 ANA, BO = Device("ana"), Device("bo")
 BORN, BOX, LOG, STREAM = secret("life 1 of ana", 16), mailbox(EPOCH_KEY), secret("a log", 16), secret("a stream", 8)
 FRAME, STATEMENT, WANTS, REPLACED, OFFER = range(1, 6)
-LACKS = 7
+LACKS, NOTED = 7, 8
 Item = tuple[int, bytes]
 
 
@@ -81,6 +81,11 @@ def vectors() -> Iterator[Vector]:
     lacks = [(LACKS, pack([[LOG, 1], [LOG, 3]]))]
     yield told("lacks", "An item of kind 7 asks for parts of the content of episodes.", blob(items=lacks),
                items=[[7, [[LOG.hex(), 1], [LOG.hex(), 3]]]])  # fmt: skip
+    notes = [(NOTED, pack([[9, 1_750_000_000_000_000, [[LOG[:8], 4]]], [10, 1_750_000_000_000_001, []]]))]
+    written_notes = [[9, 1_750_000_000_000_000, [[LOG[:8].hex(), 4]]], [10, 1_750_000_000_000_001, []]]
+    says = "An item of kind 8 says what notes say that are still to come."
+    yield told("noted", says, blob(items=notes), items=[[8, written_notes]])
+    yield from unnamed()
     mixed = [(200, b"new"), (FRAME, frame), (2, b"")]
     yield told("unknown-item", "Items of later kinds are passed over; the others keep their order.", blob(items=mixed),
                items=[[200, b"new".hex()], [1, frame.hex()], [2, ""]])  # fmt: skip
@@ -91,6 +96,20 @@ def vectors() -> Iterator[Vector]:
         yield asked(name, says, data, {"outcome": "not-canonical"})
     for name, says, data in unsigned(frame):
         yield asked(name, says, data, {"outcome": "unreadable"})
+
+
+def unnamed() -> Iterator[Vector]:
+    """Blobs whose first piece has nil in the places of device and incarnation."""
+    report = blob(head(device=None, born=None))
+    known = told("unnamed", "A blob that names nobody is of who is known to write its stream.", report)
+    known.ask.update(device=ANA.key.hex(), incarnation=BORN.hex())
+    yield known
+    yield asked("unnamed-unknown", "Where nobody is known to, it is kept back.", report, {"outcome": "gap"})
+    half = blob(head(born=None))
+    yield asked("unnamed-half", "Both are named, or neither.", half, {"outcome": "not-canonical"})
+    other = asked("unnamed-other", "It is signed by who writes there.", report, {"outcome": "unreadable"})
+    other.ask.update(device=BO.key.hex(), incarnation=BORN.hex())
+    yield other
 
 
 def malformed(frame: bytes) -> Iterator[tuple[str, str, bytes]]:
@@ -118,6 +137,13 @@ def malformed(frame: bytes) -> Iterator[tuple[str, str, bytes]]:
     yield "wants-no-pairs", "Wants are pairs.", blob(items=[(WANTS, pack([LOG, 5]))])
     yield "wants-short-log", "Wants name a log by its 16 bytes.", blob(items=[(WANTS, pack([[LOG[:15], 5]]))])
     yield "lacks-short-event", "What is lacking names an event.", blob(items=[(LACKS, pack([[LOG[:15], 1]]))])
+    for name, says, note in (
+        ("noted-place-0", "A note stands at a place of a log.", [0, 5, []]),
+        ("noted-clock-negative", "Clocks are not negative.", [1, -1, []]),
+        ("noted-whole-log", "A log is named by the first 8 bytes of its id.", [1, 5, [[LOG, 4]]]),
+        ("noted-without-logs", "A note has a place, a clock and what was held.", [1, 5]),
+    ):
+        yield name, says, blob(items=[(NOTED, pack([note]))])
     for name, says, row in (
         ("replaced-negative", "Counters are not negative.", [STREAM, -1, 4]),
         ("replaced-without-last", "Places have a first and a last one.", [STREAM, 4]),

@@ -27,7 +27,7 @@ def mailbox(key: bytes) -> bytes:
     return sha256(labels.MAILBOX + public_key(expand(key, labels.WRITE, 32))).digest()[:16]
 
 
-def envelope(plaintext: bytes, size: int = 512, **other: Any) -> bytes:
+def envelope(plaintext: bytes, size: int = 256, **other: Any) -> bytes:
     """An envelope of ``size`` bytes, made after the formulas; ``other`` changes one thing in it."""
     length = other.get("length", len(plaintext))
     padded = length.to_bytes(4, "big") + plaintext + other.get("padding", b"")
@@ -54,10 +54,12 @@ def vectors() -> Iterator[Vector]:
     hello = b"hello, other device"
     yield opened("open", "An envelope opens with the key of its epoch.", envelope(hello), "accepted", hello)
     yield opened("open-empty", "An envelope may hold nothing.", envelope(b""), "accepted", b"")
-    full = b"x" * (512 - HEAD - 16 - 4)
-    yield opened("open-full", "The shortest envelope holds up to 423 bytes.", envelope(full), "accepted", full)
+    full = b"x" * (256 - HEAD - 16 - 4)
+    yield opened("open-full", "The shortest envelope holds up to 167 bytes.", envelope(full), "accepted", full)
     more = full + b"x"
-    yield opened("open-544", "One byte more takes the next size.", envelope(more, 544), "accepted", more)
+    yield opened("open-512", "One byte more takes the next size.", envelope(more, 512), "accepted", more)
+    most = b"x" * (512 - HEAD - 16 - 4 + 1)
+    yield opened("open-544", "Behind 512 bytes the sizes are those of Padmé.", envelope(most, 544), "accepted", most)
     yield Vector(
         "envelope", "seal", "The same message with the same random bytes is sealed alike.",
         {"word": "seal", **AROUND, "plaintext": hello.hex(), "random": RANDOM.hex()},
@@ -75,15 +77,15 @@ def vectors() -> Iterator[Vector]:
 def malformed(hello: bytes) -> Iterator[Vector]:
     right = envelope(hello)
     for name, says, data in (
-        ("too-short", "No envelope is shorter than 512 bytes.", right[:-1]),
-        ("size-never-written", "513 bytes are no size of an envelope.", right + b"\0"),
+        ("too-short", "No envelope is shorter than 256 bytes.", right[:-1]),
+        ("size-never-written", "257 bytes are no size of an envelope.", right + b"\0"),
         ("too-long", "No envelope is longer than 1 MiB.", "(00*1048577)"),
         ("too-long-size", "The next size after 1 MiB is too long.", "(00*1081344)"),
         ("magic", "An envelope begins with SMv1.", envelope(hello, magic=b"SMv2")),
         ("suite", "Another suite is not tried.", envelope(hello, suite=2)),
-        ("length-beyond", "The length does not go beyond the envelope.", envelope(hello, length=424)),
+        ("length-beyond", "The length does not go beyond the envelope.", envelope(hello, length=168)),
         ("padding-not-zero", "The padding is zero.", envelope(hello, padding=b"\1")),
-        ("padding-too-much", "The padding is no longer than it has to be.", envelope(hello, 544)),
+        ("padding-too-much", "The padding is no longer than it has to be.", envelope(hello, 512)),
     ):
         yield opened(name, says, data, "not-canonical")
 

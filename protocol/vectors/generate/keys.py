@@ -127,7 +127,16 @@ def vectors() -> Iterator[Vector]:
         yield derived(name, says, {"subject_key": SUBJECT_KEY.hex(), "entity": entity}, name=digest)
     yield from phrases()
     yield from codes()
-    for length, size in ((1, 512), (512, 512), (513, 544), (1000, 1024), (100_000, 100_352), (1_000_000, 1_015_808)):
+    for length, size in (
+        (1, 256),
+        (256, 256),
+        (257, 512),
+        (512, 512),
+        (513, 544),
+        (1000, 1024),
+        (100_000, 100_352),
+        (1_000_000, 1_015_808),
+    ):
         yield derived(f"padded-{length}", f"{length} bytes are padded to {size}.", {"length": length}, padded=size)
     yield Vector(
         "keys", "seed-short", "A seed has 32 bytes.",
