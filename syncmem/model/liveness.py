@@ -128,6 +128,9 @@ class Liveness:
                 flags |= UNFOUNDED
         return flags
 
+    def status_of(self, record: Record) -> int:
+        return self.status(record.position)
+
     def undone(self, position: int) -> bool:
         """Whether an undo that stands takes an event back."""
         target = self._links.actor(position)

@@ -242,15 +242,12 @@ class Reading:
         liveness = Liveness(fold.references, visible)
         denials = cache(partial(self._live_denials, visible, liveness))
         equality, settled, ours = denials(slot)
-        alone = not fold.references.any  # then what an event counts for follows from it alone, whoever else is visible
         fold.references.decide_denials_by(partial(self._denied_among, denials))
-
-        def status(record: Record) -> int:
-            return record.flags & BY_REFERENCE if alone else liveness.status(record.position)
-
         try:
             with liveness.grounds.remembering():
                 held = fold.timelines.held(*self._asked(slot, visible), equality, partial(_seen, visible, wanted))
+                alone = fold.references.stand_alone(held) if wanted is None else not fold.references.any
+                status = fold.references.status_alone if alone else liveness.status_of
                 in_logs = held if alone else sorted(held)  # by position: what lies together is read once
                 judged = [_judged(settled(record), status(record), ours) for record in in_logs]
                 return sorted(judged, key=_ORDER)
@@ -311,9 +308,10 @@ class Reading:
 
     def _definition(self, slot: Slot, visible: Visible) -> Predicate:
         references = self._replica.fold.references
-        if visible.clock is not None and not references.any:
-            said = self._db.rows("SELECT position FROM definitions WHERE predicate = ?", (slot.predicate,))
-            if all(visible(position) for (position,) in said):  # then what stands now is what stood
+        if visible.clock is not None:
+            rows = self._db.rows("SELECT position FROM definitions WHERE predicate = ?", (slot.predicate,))
+            said = [position for (position,) in rows]
+            if all(map(visible, said)) and not references.are_reached(said):  # then what stands now is what stood
                 return self._replica.catalog.predicate(slot.scope, slot.predicate)
         liveness = Liveness(references, visible)
         for scope in (slot.scope, VAULT):

@@ -6,6 +6,7 @@ arrives it is found here.  A reference whose event id does not match its target 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
@@ -30,6 +31,7 @@ from syncmem.model.evidence import corroboration_of, passage_of, roots_of
 from syncmem.model.link import Link
 from syncmem.model.liveness import Actor, Relation
 from syncmem.model.moved import Moved
+from syncmem.model.record import UNFOUNDED, WITHDRAWN, Record, Role
 from syncmem.replica.connection import Database
 from syncmem.replica.cuts import Cuts
 from syncmem.replica.logs import Logs
@@ -62,6 +64,7 @@ class References:
         self._batches: dict[tuple[str, str], int] = {}
         self._actors: dict[int, Actor] = {}
         self._ids: dict[int, bytes] = {}  # of events that others name
+        self._derived: bool | None = None  # whether any claim is derived from others; None: to be looked up
 
     def decide_denials_by(self, denied: Callable[[int], bool]) -> None:
         """Whose word counts on whether a claim is denied (the slots hold the denials)."""
@@ -72,6 +75,8 @@ class References:
     def link(self, position: int, made: Iterable[tuple[Relation, Ref]]) -> list[int]:
         """Store the references of one event; the positions it names."""
         meant = [(relation, self._logs.meant(ref)) for relation, ref in made]
+        if any(relation == Relation.RESTS_ON for relation, _ in meant):
+            self._derived = True
         rows = [(self._logs.position(ref), position, int(relation), ref.id) for relation, ref in meant]
         self._db.executemany("INSERT OR IGNORE INTO links VALUES (?, ?, ?, ?)", rows)
         return [row[0] for row in rows]
@@ -145,6 +150,29 @@ class References:
         """Whether any event refers to another or withdraws a batch."""
         sql = "SELECT EXISTS (SELECT 1 FROM links) OR EXISTS (SELECT 1 FROM withdrawals)"
         return bool(self._db.execute(sql).fetchone()[0])
+
+    def are_reached(self, positions: Sequence[int]) -> bool:
+        """Whether any event may take one of these back by its name, or by that of its batch."""
+        sql = (
+            "SELECT EXISTS (SELECT 1 FROM withdrawals) OR "
+            "EXISTS (SELECT 1 FROM json_each(?1) j CROSS JOIN links l ON l.target = j.value)"
+        )
+        return self.any and bool(self._db.rows(sql, (json.dumps(positions),))[0][0])
+
+    def stand_alone(self, records: Sequence[Record]) -> bool:
+        """Whether what all records of a slot count for follows from themselves: twins are always in one slot."""
+        if not self.any:
+            return True
+        if self._derived is None:
+            sql = "SELECT EXISTS (SELECT 1 FROM links WHERE relation = ?)"
+            self._derived = bool(self._db.rows(sql, (int(Relation.RESTS_ON),))[0][0])
+        if self._derived or any(record.role > Role.TEMPORARY for record in records):
+            return False
+        return not self.are_reached([record.position for record in records])
+
+    def status_alone(self, record: Record) -> int:
+        """The status flags of a record that stands alone (denials apart)."""
+        return record.flags & UNFOUNDED | (WITHDRAWN if self.excluded(record.position) else 0)
 
     def withdrawals(self, batch: tuple[str, str]) -> Sequence[int]:
         sql = "SELECT position FROM withdrawals WHERE batch = (SELECT id FROM batches WHERE scope = ? AND name = ?)"
