@@ -19,8 +19,8 @@ from syncmem.objects import Objects
 from syncmem.relay.limits import Limits
 from syncmem.relay.notices import Notices
 from syncmem.relay.postgres_pool import Pool
-from syncmem.relay.postgres_schema import lock_of, migrate
-from syncmem.relay.puts import Place, Room, places
+from syncmem.relay.postgres_schema import REGISTER, lock_of, migrate
+from syncmem.relay.puts import DROP_KEYS_MAX, Place, Room, places
 from syncmem.relay.rows import COLLECTED_MAX, Content, RowStore, Taken, join
 from syncmem.relay.stores import Position, Told
 from syncmem.wire.mailbox import (
@@ -151,7 +151,7 @@ class PostgresStore(RowStore):
         async with db.transaction():
             held = await self._lock(db, box, request.drop_key)
             if not held.registered:
-                await db.execute("INSERT INTO drop_keys VALUES ($1, $2) ON CONFLICT DO NOTHING", box, request.drop_key)
+                await db.execute(REGISTER, box, request.drop_key, DROP_KEYS_MAX)
             before, taken = await self._places(db, box, places(request.puts))
             room, limits = Room(taken, dict(before), held.size, held.lent), self._limits_of(held.quota)
             results = [room.put(put, limits, request.making_room) for put in request.puts]

@@ -18,6 +18,11 @@ LOCK: Final = (
 )
 _MIGRATING: Final = LOCK + 1
 
+REGISTER: Final = (  # a drop key, unless there are so many
+    "INSERT INTO drop_keys SELECT $1, $2 WHERE (SELECT count(*) FROM drop_keys WHERE mailbox = $1) < $3 "
+    "ON CONFLICT DO NOTHING"
+)
+
 STEPS: Final[tuple[str, ...]] = (
     """
     CREATE TABLE mailboxes (mailbox bytea PRIMARY KEY, epoch bytea NOT NULL, bytes bigint NOT NULL DEFAULT 0,

@@ -24,6 +24,7 @@ from syncmem.wire.mailbox import (
     digest,
 )
 
+DROP_KEYS_MAX: Final = 4096  # of one mailbox: as many as streams; what a member says beyond is passed over
 Place = tuple[bytes, int]  # a stream, and a counter there
 
 _STORED: Final = PutResult(Outcome.STORED, "")

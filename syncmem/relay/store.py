@@ -20,7 +20,7 @@ from syncmem.objects import Objects
 from syncmem.relay.file import StoreFile
 from syncmem.relay.known import Box, Known
 from syncmem.relay.limits import Limits
-from syncmem.relay.puts import Place, Room, places
+from syncmem.relay.puts import DROP_KEYS_MAX, Place, Room, places
 from syncmem.relay.rows import COLLECTED_MAX, Content, RowStore, Taken, join
 from syncmem.relay.stores import Position, Told
 from syncmem.relay.together import Together
@@ -184,7 +184,9 @@ class SqliteStore(RowStore):
 
     def _register(self, box: Box, drop_key: bytes | None) -> None:
         if drop_key is not None and drop_key not in box.keys:
-            self._db.execute("INSERT OR IGNORE INTO drop_keys VALUES (?, ?)", (box.no, drop_key))
+            room = "(SELECT count(*) FROM drop_keys WHERE mailbox = ?1) < ?3"
+            sql = f"INSERT OR IGNORE INTO drop_keys SELECT ?1, ?2 WHERE {room}"
+            self._db.execute(sql, (box.no, drop_key, DROP_KEYS_MAX))
             box.keys.add(drop_key)
 
     def _taken(self, box: int, ends: Mapping[bytes, int], request: Exchange) -> dict[Place, bytes]:

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from syncmem.relay import postgres
+from syncmem.relay import store as sqlite
 from syncmem.relay.care import Care
 from syncmem.relay.limits import Limits
 from syncmem.relay.opening import open_store
@@ -122,3 +124,20 @@ def test_no_mailbox_exceeds_its_quota_or_what_it_held_when_that_was_lowered_by_m
         assert 0 <= room.lent <= 50
         assert room.size <= max(quota, base) + 50
         base = base if room.size > quota else 0
+
+
+def test_drop_keys_of_a_mailbox_are_bounded_and_those_that_came_first_count(
+    store: RowStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is a row that no quota counts: who has the mailbox's key could fill the disk with them."""
+    for module in (sqlite, postgres):
+        monkeypatch.setattr(module, "DROP_KEYS_MAX", 3)
+    key, members = new_key(), [bytes([number]) * 32 for number in range(5)]
+    for counter, member in enumerate(members, 1):
+        asked = Exchange(key.write_key, [Put(ONE, counter, member[:8])], {}, 0, public_key(member))
+        assert store.exchange(asked).results[0].outcome == Outcome.STORED
+    names = [BlobName(ONE, counter, digest(member[:8])) for counter, member in enumerate(members, 1)]
+    dropped = [
+        store.drop(signed_drop(key, [name], "erase", member)) for name, member in zip(names, members, strict=True)
+    ]
+    assert dropped == [[True], [True], [True], [False], [False]]
