@@ -25,7 +25,10 @@ def migrate(session: Session, source: str, target: str, from_blobs: str | None, 
     except ImportError as error:
         raise InvalidInput("the relay needs an extra; pip install 'syncmem[relay]'") from error
     moved = move(source, target, Environment().randomness, source_blobs=from_blobs, target_blobs=to_blobs)
-    click.echo(
-        f"{moved.mailboxes} mailboxes are the same on both sides, verified: {moved.digest.hex()}\n"
-        f"moved now: {moved.moved} mailboxes with {moved.blobs} blobs"
+    session.show(
+        {"mailboxes": moved.mailboxes, "moved": moved.moved, "blobs": moved.blobs, "digest": moved.digest.hex()},
+        lambda: (
+            f"{moved.mailboxes} mailboxes are the same on both sides, verified: {moved.digest.hex()}\n"
+            f"moved now: {moved.moved} mailboxes with {moved.blobs} blobs"
+        ),
     )

@@ -204,11 +204,9 @@ def _folder(settings: Settings) -> Settings:
 
 
 def _store(settings: Settings) -> Any:
-    from syncmem.relay.file import FILE_NAME
-    from syncmem.relay.opening import open_store
+    from syncmem.relay.opening import check_is_there, open_store
 
-    if settings.data is not None and not (settings.data / FILE_NAME).exists():
-        raise InvalidInput(f"there is no store in {settings.data}; name the --data of a relay")
+    check_is_there(settings.place)
     serving = settings.data is not None  # a database's relays go on meanwhile: no other one comes
     return open_store(settings.place, os.urandom, settings.limit_values, blobs=settings.blobs, serving=serving)
 

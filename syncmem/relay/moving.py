@@ -15,7 +15,7 @@ from typing import Final
 
 from syncmem.codec import pack
 from syncmem.errors import Damaged, InvalidInput
-from syncmem.relay.opening import open_store
+from syncmem.relay.opening import check_is_there, open_store
 from syncmem.relay.shelves import PAGE, Head, Row, Shelf, shelf
 from syncmem.wire.mailbox import STREAM_BYTES, BlobName, digest
 
@@ -52,12 +52,13 @@ def move(
     The source stays as it is. ``tell`` is told how many mailboxes are done, of how many.
 
     Raises:
-        InvalidInput: both are the same, or the target holds mailboxes that the source does not know.
+        InvalidInput: both are the same, the source is not there, or the target holds mailboxes that it does not know.
         Busy: relays are running on one of them. Damaged: a blob is not what its name says.
         FileError: one of them cannot be used.
     """
     if source == target:
         raise InvalidInput("a store cannot be moved to where it is; name another one")
+    check_is_there(source)
     with (
         closing(open_store(source, randomness, blobs=source_blobs, serving=False)) as one,
         closing(open_store(target, randomness, blobs=target_blobs, serving=False)) as other,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from syncmem.environment import Clock
 from syncmem.errors import InvalidInput
 from syncmem.objects import Objects
+from syncmem.relay.file import FILE_NAME
 from syncmem.relay.limits import Limits
 from syncmem.relay.rows import RowStore
 from syncmem.relay.stores import DATABASES
@@ -48,6 +50,16 @@ def open_store(
     if serving:
         store.collect()
     return store
+
+
+def check_is_there(address: str) -> None:
+    """Refuse a folder in which there is no store: a mistyped name makes none.
+
+    Raises:
+        InvalidInput: there is none.
+    """
+    if not is_database(address) and "://" not in address and not (Path(address) / FILE_NAME).exists():
+        raise InvalidInput(f"there is no store in {address}; name the folder (--data) of a relay")
 
 
 def shown(address: str) -> str:

@@ -17,7 +17,7 @@ from syncmem.errors import Busy, Damaged, FileError
 from syncmem.private import make_folder
 from syncmem.relay.care import Care
 from syncmem.relay.file import FILE_NAME
-from syncmem.relay.opening import open_store
+from syncmem.relay.opening import check_is_there, open_store
 from syncmem.relay.rows import RowStore
 
 PREPARED: Final = "restoring"  # a folder inside the relay's own, so that the last step is a rename
@@ -102,8 +102,9 @@ def renew(store: str, blobs: str | None = None) -> int:
     Relays may run on it: those who listen hear of it when they next ask.
 
     Raises:
-        FileError: it cannot be used.
+        FileError: it cannot be used. InvalidInput: nothing is there.
     """
+    check_is_there(store)
     drawn = Environment().randomness
     with closing(open_store(store, drawn, blobs=blobs)) as opened:
         count = Care(opened, drawn).renew()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import time
 from pathlib import Path
@@ -18,6 +19,7 @@ from syncmem.relay import moving
 from syncmem.relay.care import Care
 from syncmem.relay.moving import Moved, digest_of, move
 from syncmem.relay.opening import open_store
+from syncmem.relay.restoring import renew
 from syncmem.relay.shelves import shelf
 from syncmem.seal.keys import public_key
 from syncmem.sync import open_mailbox
@@ -237,3 +239,20 @@ def test_devices_go_on_at_the_relay_that_moved_and_notice_nothing(postgres: Clus
         group.settle()
         group.assert_in_sync()
         group.close()
+
+
+def test_a_relay_that_is_not_there_is_not_moved_and_no_folder_is_made(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    for missing in ("nonexistent-relay", "other"):
+        with pytest.raises(InvalidInput, match="there is no store in .*name the folder"):
+            moved(tmp_path / missing, tmp_path / "new-relay")
+        with pytest.raises(InvalidInput, match="there is no store in"):
+            renew(str(tmp_path / missing))
+    assert [path.name for path in tmp_path.rglob("*")] == ["other"]
+
+
+def test_a_move_is_told_as_json(tmp_path: Path) -> None:
+    fill(tmp_path / "one", mailboxes=1)
+    told = CliRunner().invoke(cli, ["--json", "relay", "migrate", str(tmp_path / "one"), str(tmp_path / "two")])
+    found = json.loads(told.stdout)
+    assert (found["mailboxes"], found["moved"], len(found["digest"])) == (1, 1, 64)
