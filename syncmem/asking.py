@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from typing import NamedTuple
 
 from syncmem import statements
@@ -354,9 +354,8 @@ class Asking(Opened):
         self._recheck(view, slot)
         if view.folded is None:
             return self._reading.at(slot, instant, view.n)
-        return [
-            p for p in self._reading.folded(slot, view.folded, instant) if p[1].valid_from <= instant < p[1].valid_to
-        ]
+        folded = self._reading.folded(slot, view.folded, instant)
+        return [each for each in folded if each[1].valid_from <= instant < each[1].valid_to]
 
     def _all(self, view: _View, slot: Slot, within: Stretch) -> list[Placed]:
         self._recheck(view, slot)
@@ -366,9 +365,9 @@ class Asking(Opened):
 
     def _visible(self, view: _View) -> Visible:
         """The events on which the answers of a view rest."""
-        logs, n = self._replica.logs, view.n
         if view.folded is not None:
             return view.folded
+        logs, n = self._replica.logs, view.n
         return Visible(logs.holds if n is None else lambda p: logs.holds(p) and logs.arrival(p) <= n)
 
     def _at_number(self, known_at: When | int, zone: str | tzinfo | None) -> int:
@@ -387,8 +386,7 @@ class Asking(Opened):
         if valid_at is not None:
             return self._moment(valid_at, zone)
         if isinstance(about, Belief):
-            start: datetime | None = about.valid_from
-            return EARLIEST if start is None else from_datetime(start)
+            return EARLIEST if about.valid_from is None else from_datetime(about.valid_from)
         return self._now()
 
     def _device_key(self, device: str) -> bytes:

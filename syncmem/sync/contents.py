@@ -132,3 +132,13 @@ def runs(places: Iterable[tuple[bytes, int, int]]) -> Iterator[tuple[bytes, int,
         run = (of, first, last)
     if run is not None:
         yield run
+
+
+def between(all: Places, known: Iterable[tuple[int, int]]) -> list[Places]:
+    """The places of a stretch that are in none of some others, which ascend."""
+    found, place = [], all.first
+    for begins, ends in [*known, (all.last + 1, all.last + 1)]:
+        if begins > place and place <= all.last:
+            found.append(Places(all.stream, place, min(begins - 1, all.last)))
+        place = max(place, ends + 1)
+    return found

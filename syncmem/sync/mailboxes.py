@@ -14,7 +14,7 @@ from typing import Final
 
 from syncmem.replica.connection import Database
 from syncmem.seal.envelope import EpochKey
-from syncmem.sync.contents import BlobState, Contents, runs
+from syncmem.sync.contents import BlobState, Contents, between, runs
 from syncmem.wire.blob import Places
 from syncmem.wire.mailbox import BlobName
 
@@ -317,12 +317,12 @@ class Mailboxes:
             "UNION ALL SELECT first, last FROM gaps WHERE mailbox = ? AND stream = ? AND last > ? ORDER BY 1"
         )
         values = (no, stream, cursor, int(BlobState.STRAY), no, stream, cursor)
-        return _between(Places(stream, cursor + 1, last), self._db.execute(sql, values).fetchall())
+        return between(Places(stream, cursor + 1, last), self._db.execute(sql, values).fetchall())
 
     def _unread(self, no: int, gap: Places) -> list[Places]:
         """The parts of a gap that never were read here."""
         sql = "SELECT first, last FROM places_read WHERE mailbox = ? AND stream = ? ORDER BY first"
-        return _between(gap, self._db.execute(sql, (no, gap.stream)).fetchall())
+        return between(gap, self._db.execute(sql, (no, gap.stream)).fetchall())
 
     # -- the own stream -----------------------------------------------------------------------------
 
@@ -391,13 +391,3 @@ class Mailboxes:
         sql = "UPDATE holdings SET seq = min(seq, ?) WHERE mailbox = ? AND what = ?"
         self._db.execute(sql, (after, no, log))
         self._db.execute("DELETE FROM holdings WHERE mailbox = ? AND what = ? AND seq = 0", (no, log))
-
-
-def _between(all: Places, known: Iterable[tuple[int, int]]) -> list[Places]:
-    """The places of a stretch that are in none of some others, which ascend."""
-    found, place = [], all.first
-    for begins, ends in [*known, (all.last + 1, all.last + 1)]:
-        if begins > place and place <= all.last:
-            found.append(Places(all.stream, place, min(begins - 1, all.last)))
-        place = max(place, ends + 1)
-    return found

@@ -365,7 +365,9 @@ class Syncer:
             roster = self.vault.roster
             keys = epoch_keys(roster, paper, public_key(paper))
             scopes = {key.scope for key in keys.values()}
-            said = building.admission(roster, paper, self.member(name), scopes, self._now, keys, stale=True)
+            said = building.admission(
+                roster, paper, new_member(self.vault.seed, name), scopes, self._now, keys, stale=True
+            )
             self.vault.add([said])
             for where in {address, *addresses}:
                 self.vault.add_address(where)
@@ -377,10 +379,6 @@ class Syncer:
     def mailbox(self, address: str) -> Mailbox:
         """The way to the mailboxes at an address; its answers are checked."""
         return Checked(self.opener(address))
-
-    def member(self, name: str) -> Member:
-        """This device as a member that asks to be let in."""
-        return new_member(self.vault.seed, name)
 
     @property
     def _now(self) -> int:
