@@ -122,10 +122,17 @@ class Joining(Opened):
             self._syncer.vault.add_address(address)
 
     def remove_mailbox(self, address: str) -> None:
-        """Sync through this address no more; what lies there stays."""
+        """Sync through this address no more; what lies there stays.
+
+        Raises:
+            InvalidInput: this device does not sync with it.
+        """
         with self._lock, self._replica.transaction():
-            self._syncer.vault.drop_address(address)
-            self._syncer.ledger.leave_address(address)
+            vault, ledger = self._syncer.vault, self._syncer.ledger
+            for meant in _meant(address, sorted({*vault.addresses, *(known.address for known in ledger.all())})):
+                vault.drop_address(meant)
+                ledger.leave_address(meant)
+                ledger.forget_unreached(meant)
 
     def move_mailbox(self, old: str, new: str) -> None:
         """Sync through another address instead: the same mailbox under another name, or what was put in its place.
@@ -135,16 +142,9 @@ class Joining(Opened):
         Raises:
             InvalidInput: ``old`` is not in use, or ``new`` is no address.
         """
-        from syncmem.sync import shown
-
         self._syncer.mailbox(new).close()
         with self._lock, self._replica.transaction():
-            used = self._syncer.vault.addresses
-            meant = [address for address in used if old in (address, shown(address))]
-            if not meant:
-                others = ", ".join(map(shown, used)) or "nobody"
-                raise InvalidInput(f"this device does not sync with {shown(old)}; it does with: {others}")
-            for address in meant:
+            for address in _meant(old, self._syncer.vault.addresses):
                 self._syncer.vault.drop_address(address)
                 self._syncer.vault.add_address(new)
                 self._syncer.ledger.move_address(address, new)
@@ -300,3 +300,14 @@ class Joining(Opened):
         import platform  # needed here only
 
         return statements.name("device name", name or platform.node() or "device")
+
+
+def _meant(address: str, used: list[str]) -> list[str]:
+    """Those of the addresses in use that somebody names, as they are or as they are shown."""
+    from syncmem.sync import shown
+
+    meant = [one for one in used if address in (one, shown(one))]
+    if not meant:
+        others = ", ".join(map(shown, used)) or "nobody"
+        raise InvalidInput(f"this device does not sync with {shown(address)}; it does with: {others}")
+    return meant

@@ -71,23 +71,32 @@ class Syncing(Joining):
         """Send what the mailboxes lack and take in what is new, in every scope of this device.
 
         ``mailboxes``: only these addresses; none: all that are known.  What one mailbox does not do holds up no
-        other; the report says what happened with each.
+        other; the report says what happened with each.  One that is named here for the first time and cannot be
+        reached is not kept.
 
         Raises:
             InvalidInput: there is no vault yet, or no mailbox.
             Revoked: this device was removed from the vault. Wiped: and told to delete its memory, which it did.
-            Busy: another process of this device is syncing.
+            Busy: another process of this device is syncing, maybe without what was written last; sync again after it.
         """
         return self._report(self._synced(mailboxes))
 
     def _synced(self, mailboxes: Sequence[str], *, without: Container[str] = (), patient: bool = False) -> list[Synced]:
         try:
             with self._sync_lock():
-                return self._syncer.sync(mailboxes or None, without=without, patient=patient)
+                results = self._syncer.sync(mailboxes or None, without=without, patient=patient)
+                self._forget_unreached(mailboxes)
+                return results
         except Revoked as error:
             if not self._syncer.told_to_wipe():
                 raise
             raise self._wiped() from error
+
+    def _forget_unreached(self, named: Sequence[str]) -> None:
+        """An address that was named for this sync alone and at which nothing has ever answered may be mistyped."""
+        with self._lock, self._replica.transaction():
+            for address in {*named} - {*self._syncer.vault.addresses}:
+                self._syncer.ledger.forget_unreached(address)
 
     def _wiped(self) -> Wiped:
         """Delete this memory, its keys and its backups beside it; what to say of that."""
@@ -133,7 +142,10 @@ class Syncing(Joining):
         try:
             return FileLock(self._path + files.LOCK_SUFFIX, mode=FILE_MODE).acquire(timeout=0)
         except Timeout as error:
-            raise Busy("another process of this device is syncing; its result serves this one too") from error
+            raise Busy(
+                "another process of this device is syncing, without what was written after it had begun; "
+                "sync again when it is done"
+            ) from error
 
     def _report(self, results: Sequence[Synced]) -> SyncReport:
         with self._looking():

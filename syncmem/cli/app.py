@@ -50,7 +50,10 @@ SECTIONS: Final[tuple[tuple[str, Sequence[click.Command]], ...]] = (
     ("From elsewhere", (importing.import_from, importing.imports)),
     ("Ask the user", (asked.questions, asked.answer)),
     ("Several devices", (sync.invite, sync.join, sync.sync, sync.status, sync.devices)),
-    ("Care of devices", (sync.rename, sync.grant, sync.revoke, sync.adopt, sync.recover, sync.move_mailbox)),
+    (
+        "Care of devices",
+        (sync.rename, sync.grant, sync.revoke, sync.adopt, sync.recover, sync.move_mailbox, sync.remove_mailbox),
+    ),
     ("By hand", (care.merge, care.export, care.import_bundle)),
     ("Serve", (mcp.mcp, relay.relay, serving.serve)),
     ("Care", (care.backup, care.restore, care.scrub, care.rebuild, shell.completion)),

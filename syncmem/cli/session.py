@@ -33,7 +33,8 @@ EXIT_CODES: Final = {
     REFUSED: "refused; the message ends with the next step, nothing was changed",
     USAGE: "the command line cannot be understood",
     BUSY: "another process holds the file; try again",
-    NOTABLE: "done, but not whole (scrub, repair); with --strict: contested (remember) or with problems (doctor)",
+    NOTABLE: "done, but not whole (sync, scrub, inspect, repair, relay verify); "
+    "with --strict: contested (remember) or with problems (doctor)",
 }
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -126,7 +126,7 @@ def recover(session: Session, mailbox: str, name: str | None) -> None:
 def sync(session: Session, mailboxes: tuple[str, ...], show_changes: bool, watch: bool, every: float) -> None:
     """Send what the mailboxes lack, and take in what is new.
 
-    Without MAILBOXES: all that are known.
+    Without MAILBOXES: all that are known. Exits with 4 where one was not reached or refused something.
     """
     with session.memory() as memory:
         if watch:
@@ -155,13 +155,22 @@ def _sync_on(session: Session, memory: Memory, mailboxes: tuple[str, ...], show_
 @click.argument("old")
 @click.argument("new")
 def move_mailbox(session: Session, old: str, new: str) -> None:
-    """Sync at the address NEW instead of OLD: a relay has another name now, a folder lies elsewhere.
+    """Sync at NEW instead of OLD: a relay or a folder has another address now.
 
     The mailbox goes on as it was; what it lacks is sent when this device next syncs.
     """
     from syncmem.sync import shown
 
     _change(session, f"Moved to {shown(new)}; now run 'syncmem sync'.", lambda memory: memory.move_mailbox(old, new))
+
+
+@verb("remove-mailbox")
+@click.argument("address")
+def remove_mailbox(session: Session, address: str) -> None:
+    """Sync at ADDRESS no more; what lies there stays."""
+    from syncmem.sync import shown
+
+    _change(session, f"{shown(address)} is synced with no more.", lambda memory: memory.remove_mailbox(address))
 
 
 @verb("status")

@@ -85,12 +85,7 @@ class Mailboxes:
 
     def move(self, no: int, address: str) -> None:
         """A mailbox goes by another address now; where one is known there that was used, both stay what they are."""
-        sql = (
-            f"SELECT no FROM mailboxes WHERE address = ? AND id = (SELECT id FROM mailboxes WHERE no = ?) AND {_UNUSED}"
-        )
-        for (unused,) in self._db.execute(sql, (address, no)).fetchall():
-            self.forget(unused)
-            self._db.execute("DELETE FROM mailboxes WHERE no = ?", (unused,))
+        self._remove(f"address = ? AND id = (SELECT id FROM mailboxes WHERE no = ?) AND {_UNUSED}", address, no)
         sql = "UPDATE OR IGNORE mailboxes SET address = ?, left_behind = 0, trouble = NULL WHERE no = ?"
         self._db.execute(sql, (address, no))
 
@@ -99,6 +94,16 @@ class Mailboxes:
         for known in self._select("address = ?", old):
             self.move(known.no, new)
             self.note_audited(known.no, 0)
+
+    def forget_unreached(self, address: str) -> None:
+        """Know nothing of an address at which no mailbox has ever answered."""
+        if not self._select(f"address = ? AND NOT {_UNUSED}", address):
+            self._remove("address = ?", address)
+
+    def _remove(self, where: str, *values: object) -> None:
+        for known in self._select(where, *values):
+            self.forget(known.no)
+            self._db.execute("DELETE FROM mailboxes WHERE no = ?", (known.no,))
 
     def leave_address(self, address: str) -> None:
         """The mailboxes at an address are not used any more."""

@@ -114,7 +114,7 @@ def test_completion_knows_verbs_options_and_the_names_in_the_memory(shell: Shell
     with shell.memory() as memory:
         memory.remember("ana", "home_city", "Lisbon")
     assert completions(shell, "syncmem re", 1) == [
-        *("remember", "retract", "recall", "reextract", "rename", "revoke", "recover"),
+        *("remember", "retract", "recall", "reextract", "rename", "revoke", "recover", "remove-mailbox"),
         *("relay", "restore", "rebuild", "repair"),
     ]
     assert "--valid-at" in completions(shell, "syncmem believe --", 2)
