@@ -116,6 +116,10 @@ class Connection:
         with _as_the_standard_says():
             return Cursor(self.inner.execute(sql, parameters), self.inner, sql)
 
+    def cursor(self) -> Connection:
+        """What executes one statement after the other: the connection itself."""
+        return self
+
     def executemany(self, sql: str, rows: Iterable[Any]) -> Cursor:
         with _as_the_standard_says():
             return Cursor(self.inner.executemany(sql, rows), self.inner)
