@@ -123,10 +123,15 @@ class Vault:
         return int(self._db.execute("SELECT count(*) FROM statements").fetchone()[0])
 
     def cut_of(self, key: LogKey) -> int | None:
-        """The last place of a log that counts; None: all of it does, as in this device's own until it is admitted."""
-        if not self.exists or (key.device == self.device and self.roster.member(key.device) is None):
+        """The last place of a log that counts; None: all of it does, as here in what no member wrote yet."""
+        if not self.exists or (self.roster.member(key.device) is None and self._is_ours(key)):
             return None
         return self.roster.cut(key.device, key.id)
+
+    def _is_ours(self, key: LogKey) -> bool:
+        """Whether a log is this device's, or was written into this file under a key that is lost: it comes back."""
+        log = self.replica.logs.by_id.get(key.id)
+        return key.device == self.device or (log is not None and log.written_here)
 
     def strangers(self) -> list[Log]:
         """The logs held of devices that were never members, as far as nobody has vouched for all that is held."""

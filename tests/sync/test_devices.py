@@ -9,6 +9,7 @@ import pytest
 
 from syncmem import InvalidInput, Memory, NotFound, Revoked, restore
 from tests.sync.group import Group
+from tests.test_replicas_machine import assert_as_the_reference
 
 
 def test_what_one_device_says_another_believes(group: Group) -> None:
@@ -462,3 +463,18 @@ def test_who_rotates_before_its_first_sync_is_followed_all_the_same(group: Group
     group.settle("tablet", "laptop")
     assert laptop.believe("ana", "city").value == "said on the tablet"
     group.assert_in_sync("tablet", "laptop")
+
+
+def test_what_was_written_under_a_key_that_was_lost_before_it_was_let_in_is_believed_here_all_along(
+    group: Group,
+) -> None:
+    group.found()
+    group.pair("phone")
+    group.settle()
+    group.copy("phone", "copy").remember("ana", "city", "Lisbon")
+    group.devices["copy"].close()
+    Path(f"{group.path('copy')}.device").unlink()
+    copy = group.open("copy")
+    copy.remember("ana", "job", "nurse")
+    assert_as_the_reference(copy)
+    assert copy.believe("ana", "city").value == "Lisbon"
