@@ -57,23 +57,27 @@ class Session:
         """The open memory; ``create`` makes the file if it is missing, and leaves none if nothing comes of it."""
         if not create:
             self.check_exists()
+        with self.leaving_none(), self.open(self.db, self.key) as memory:
+            yield memory
+
+    @contextmanager
+    def leaving_none(self) -> Iterator[None]:
+        """Where this makes the file and is refused: remove it, if nobody wrote into it or became a device by it."""
         new = not Path(self.db).exists()
         try:
-            with self.open(self.db, self.key) as memory:
-                yield memory
-                new = False
+            yield
         except SyncmemError:
-            if new:
-                self._leave_none()
+            if new and Path(self.db).exists():
+                self._remove_if_empty()
             raise
 
-    def _leave_none(self) -> None:
-        """Remove the file that this run has made, if nobody wrote anything into it."""
+    def _remove_if_empty(self) -> None:
         from syncmem import files
+        from syncmem.replica.side import SUFFIX
 
         with self.open(self.db, self.key) as memory:
             empty = memory.last_known() == 0
-        if empty:
+        if empty and not Path(f"{self.db}{SUFFIX}").exists():
             for file in files.ours(self.db):
                 file.unlink(missing_ok=True)
 

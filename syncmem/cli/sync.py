@@ -93,7 +93,8 @@ def join(session: Session, code: str, name: str | None, mailbox: str | None, sec
     Code.parse(code)
     opening = session.opening(session.key)
     click.echo("Asking to be let in: the other device asks whether this one may; say yes there.", err=True)
-    joined = Memory.join(session.db, code, name=name, mailbox=mailbox, wait_seconds=seconds, **opening)
+    with session.leaving_none():
+        joined = Memory.join(session.db, code, name=name, mailbox=mailbox, wait_seconds=seconds, **opening)
     with joined as memory:
         report = memory.sync()
     session.show(report.to_dict(), lambda: f"Joined. {_summary(report)}")
@@ -110,7 +111,9 @@ def recover(session: Session, mailbox: str, name: str | None) -> None:
         lambda: click.prompt("Recovery phrase", err=True, hide_input=is_terminal("stdin")),
         "run 'syncmem recover' in a terminal, or give the phrase on standard input",
     )
-    with Memory.recover(session.db, phrase, mailbox, name=name, **session.opening(session.key)) as memory:
+    with session.leaving_none():
+        recovered = Memory.recover(session.db, phrase, mailbox, name=name, **session.opening(session.key))
+    with recovered as memory:
         report = memory.sync()
     session.show(report.to_dict(), lambda: f"Recovered. {_summary(report)}")
 
