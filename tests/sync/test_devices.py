@@ -6,8 +6,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from syncmem import InvalidInput, Memory, NotFound, Revoked, restore
+from syncmem.cli.app import cli
 from tests.sync.group import Group
 
 
@@ -462,3 +464,21 @@ def test_who_rotates_before_its_first_sync_is_followed_all_the_same(group: Group
     group.settle("tablet", "laptop")
     assert laptop.believe("ana", "city").value == "said on the tablet"
     group.assert_in_sync("tablet", "laptop")
+
+
+def test_a_scope_that_is_on_one_device_only_is_named_until_another_gets_it(group: Group) -> None:
+    laptop, phone = group.found(), group.pair("phone")
+    laptop.remember("ana", "task", "report", scope="wrok")
+    laptop.remember("ana", "mood", "fine", scope="device")
+    laptop.remember("ana", "home", "Lisbon")
+    group.settle()
+    assert laptop.status().in_sync and laptop.status().unshared == ("wrok",)
+    assert laptop.status().to_dict()["unshared"] == ["wrok"] and phone.status().unshared == ()
+    told = CliRunner().invoke(cli, ["--db", str(group.path("laptop")), "status"]).output
+    assert "Scope wrok is on this device only; share it with 'syncmem grant DEVICE wrok'." in told
+    laptop.share("wrok")
+    assert laptop.status().unshared == ("wrok",)
+    laptop.grant("phone", ["wrok"])
+    group.settle()
+    assert laptop.status().unshared == phone.status().unshared == ()
+    assert phone.believe("ana", "task", scope="wrok").value == "report"  # type: ignore[union-attr]
