@@ -4,36 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import tzinfo
-from typing import NamedTuple
 
 from syncmem import statements
-from syncmem.errors import InvalidInput, NotFound, SeveralValues
+from syncmem.axes import Axes, View
+from syncmem.errors import InvalidInput, SeveralValues
 from syncmem.model.instant import BEGINNING, EARLIEST, FOREVER, from_datetime
 from syncmem.model.names import meant
 from syncmem.model.predicate import Predicate
 from syncmem.model.record import Record
-from syncmem.opened import Opened
 from syncmem.reasons import Reasons
-from syncmem.replica import frontiers
 from syncmem.replica.catalog import VAULT, Slot
 from syncmem.replica.reading import Placed, Visible
 from syncmem.replica.stretch import Stretch, spoken_of
-from syncmem.results import Belief, Explanation, Grade, HistoryEntry, Timeline
+from syncmem.results import Belief, Explanation, HistoryEntry, Timeline
 from syncmem.statements import When
 from syncmem.vouching import presumed_since
 
-_FAR_FUTURE = 2**61  # later than any instant that can be stated
 
-
-class _View(NamedTuple):
-    """Which beliefs are asked for: this device's (at transaction ``n``), or what ``folded`` events make."""
-
-    n: int | None = None
-    folded: Visible | None = None
-    grade: Grade = Grade.EXACT
-
-
-class Asking(Opened):
+class Asking(Axes):
     """believe, beliefs, timeline, history, why, contested, entities, predicates."""
 
     def believe(
@@ -56,13 +44,14 @@ class Asking(Opened):
             asserted_by: only what had been recorded anywhere by then; not together with ``known_at``.
                 Like ``known_at`` it includes the whole of a day, month or second that is named.
             device: what that device believed (at ``known_at``, or when last heard of), by its own notes;
-                ``belief.grade`` says how sure that is.
+                ``belief.grade`` says how sure that is; of this device's own it is exact.
 
         An entity may be called by any of its names (:meth:`aliases`), and a predicate by an alias, where nothing is
         believed under the very name; the belief tells the names under which it stands.
 
         Raises:
             SeveralValues: the predicate is many-valued and several hold; ask ``beliefs(entity, predicate)``.
+            InvalidInput: ``known_at`` is the number of a transaction that has not been yet.
         """
         found: list[Belief] = []
         if asserted_by is None and device is None:
@@ -115,7 +104,7 @@ class Asking(Opened):
             found = (self._told_at(view, slot, instant) for slot in self._slots(view, scope, entity, predicate))
             return next(filter(None, found), [])
 
-    def _told_at(self, view: _View, slot: Slot, instant: int) -> list[Belief]:
+    def _told_at(self, view: View, slot: Slot, instant: int) -> list[Belief]:
         placed = self._at(view, slot, instant)
         self._reading.check(slot, placed)
         return [self._telling.belief(slot, rectangle, view.grade) for _, rectangle in placed]
@@ -166,7 +155,7 @@ class Asking(Opened):
             since = presumed_since(placed, self._behind(slot, view, placed)) if presumed else ()
             return Timeline(slot.scope, slot.entity, slot.predicate, tuple(beliefs), since)
 
-    def _behind(self, slot: Slot, view: _View, placed: list[Placed]) -> list[Record]:
+    def _behind(self, slot: Slot, view: View, placed: list[Placed]) -> list[Record]:
         """The statements that say something about some beliefs of a slot."""
         visible, rectangles = self._visible(view), [rectangle for _, rectangle in placed]
         behind = {rectangle.claim for rectangle in rectangles}
@@ -299,7 +288,7 @@ class Asking(Opened):
 
     # -- axes ---------------------------------------------------------------------------------------
 
-    def _slots(self, view: _View, scope: str, entity: str, predicate: str | None) -> list[Slot]:
+    def _slots(self, view: View, scope: str, entity: str, predicate: str | None) -> list[Slot]:
         """The slots that are asked for; of one predicate that of its very name, then that of the one that it means."""
         about = statements.name("scope", scope), statements.name("entity", entity)
         axis = view.n if view.folded is None else view.folded
@@ -321,28 +310,7 @@ class Asking(Opened):
         start = BEGINNING if valid_from is None else self._moment(valid_from, zone)
         return Stretch(start, FOREVER if valid_to is None else self._moment(valid_to, zone))
 
-    def _view(
-        self,
-        scope: str,
-        known_at: When | int | None,
-        asserted_by: When | None,
-        device: str | None,
-        zone: str | tzinfo | None,
-    ) -> _View:
-        """The axes that were asked for."""
-        if asserted_by is not None:
-            if known_at is not None or device is not None:
-                raise InvalidInput("asserted_by= is an axis of its own; pass it without known_at= and device=")
-            return _View(folded=frontiers.asserted_by(self._replica, self._through(asserted_by, zone)))
-        if device is None:
-            return _View(n=None if known_at is None else self._transaction(known_at, zone))
-        if isinstance(known_at, int):
-            raise InvalidInput("a transaction number belongs to this device; pass a time as known_at= with device=")
-        time = _FAR_FUTURE if known_at is None else self._through(known_at, zone)
-        visible, grade = frontiers.held_by(self._replica, self._device_key(device), scope, time)
-        return _View(folded=visible, grade=grade)
-
-    def _recheck(self, view: _View, slot: Slot) -> None:
+    def _recheck(self, view: View, slot: Slot) -> None:
         """Look whether a disk has changed what was believed then, in the first answers that a process gives."""
         if view.n is not None and slot.id and self._reading.to_recheck:
             from syncmem.replica.rechecking import recheck
@@ -350,37 +318,25 @@ class Asking(Opened):
             self._reading.to_recheck -= 1
             recheck(self._replica, self._reading, slot, view.n)
 
-    def _at(self, view: _View, slot: Slot, instant: int) -> list[Placed]:
+    def _at(self, view: View, slot: Slot, instant: int) -> list[Placed]:
         self._recheck(view, slot)
         if view.folded is None:
             return self._reading.at(slot, instant, view.n)
         folded = self._reading.folded(slot, view.folded, instant)
         return [each for each in folded if each[1].valid_from <= instant < each[1].valid_to]
 
-    def _all(self, view: _View, slot: Slot, within: Stretch) -> list[Placed]:
+    def _all(self, view: View, slot: Slot, within: Stretch) -> list[Placed]:
         self._recheck(view, slot)
         if view.folded is None:
             return self._reading.within(slot, within, view.n)
         return [placed for placed in self._reading.folded(slot, view.folded) if within.meets(placed[1])]
 
-    def _visible(self, view: _View) -> Visible:
+    def _visible(self, view: View) -> Visible:
         """The events on which the answers of a view rest."""
         if view.folded is not None:
             return view.folded
         logs, n = self._replica.logs, view.n
         return Visible(logs.holds if n is None else lambda p: logs.holds(p) and logs.arrival(p) <= n)
-
-    def _at_number(self, known_at: When | int, zone: str | tzinfo | None) -> int:
-        """As :meth:`_transaction`, by nothing that was remembered: a number is taken at its word."""
-        if isinstance(known_at, int):
-            return min(max(known_at, 0), FOREVER - 1)
-        with self._looking():
-            return self._transaction(known_at, zone)
-
-    def _transaction(self, known_at: When | int, zone: str | tzinfo | None) -> int:
-        if isinstance(known_at, int):
-            return min(max(known_at, 0), self._replica.last_transaction)
-        return self._reading.transaction_at(self._through(known_at, zone))
 
     def _instant_of(self, about: Belief | str, valid_at: When | None, zone: str | tzinfo | None) -> int:
         if valid_at is not None:
@@ -388,13 +344,3 @@ class Asking(Opened):
         if isinstance(about, Belief):
             return EARLIEST if about.valid_from is None else from_datetime(about.valid_from)
         return self._now()
-
-    def _device_key(self, device: str) -> bytes:
-        """The key of a device by the start of its id."""
-        if not isinstance(device, str):
-            raise InvalidInput(f"a device is named by its id as text, not {type(device).__name__}; see devices()")
-        keys = {log.key.device for log in self._replica.logs.by_no.values() if log.key is not None}
-        found = sorted(key for key in keys if device and key.hex().startswith(device))
-        if len(found) != 1:
-            raise NotFound(f"{len(found)} devices are known as {device!r}; take an id from devices()")
-        return found[0]

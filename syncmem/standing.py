@@ -179,6 +179,8 @@ class Status:
         erasures: those that not every device and mailbox has followed yet.
         chunks, chunks_here: of how many parts the content of all larger episodes consists, and how many are here. They
             do not count in ``in_sync``: what is not here is fetched when it is read.
+        unshared: scopes that are on this device only (beside "device", which always is): no other one gets them until
+            they are granted to it; a mistyped scope is found here.
         outside: why this device is no member of its vault, with the next step; None: it is one.
         scrub_pending: traces of what was erased may be left in the file, because another program reads an old view.
         damage: what is known to be damaged in the file, each with the next step (see :meth:`syncmem.Memory.inspect`).
@@ -199,6 +201,7 @@ class Status:
     chunks_here: int = 0
     outside: str | None = None
     damage: tuple[str, ...] = ()
+    unshared: tuple[str, ...] = ()
 
     @property
     def published(self) -> bool:

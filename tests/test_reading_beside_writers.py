@@ -14,7 +14,7 @@ Ask = Callable[[Memory], object]
 ASKED: dict[str, Ask] = {
     "believe": lambda memory: _value(memory.believe("ana", "home_city")),
     "beliefs": lambda memory: [each.value for each in memory.beliefs("ana")],
-    "as known": lambda memory: _value(memory.believe("ana", "home_city", known_at=10**6)),
+    "as known": lambda memory: _value(memory.believe("ana", "home_city", known_at="2100-01-01T00:00Z")),
     "timeline": lambda memory: [each.value for each in memory.timeline("ana", "home_city").beliefs],
     "history": lambda memory: [each.value for each in memory.history("ana", "home_city")],
     "why": lambda memory: memory.why("ana", "home_city").text,

@@ -298,6 +298,8 @@ def _status_text(found: Status) -> str:
         lines.append(f"  Not verified yet with: {names}. Run 'syncmem sync' there, and then here.")
     if found.unseen:
         lines.append(f"  Not heard of for 30 days: {', '.join(found.unseen)}.")
+    for scope in map(escaped, found.unshared):
+        lines.append(f"  Scope {scope} is on this device only; share it with 'syncmem grant DEVICE {scope}'.")
     for one in found.mailboxes:
         state = f"last success {_when(one.last_success)}"
         counts = {

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Final
 
 from syncmem.model.event import Event
+from syncmem.model.frame import DEVICE_SCOPE
 from syncmem.model.instant import to_datetime
 from syncmem.replica.catalog import VAULT
 from syncmem.replica.inspecting import known_damage
@@ -72,7 +73,15 @@ class Standings:
             chunks_here=chunks_here,
             outside=outside,
             damage=known_damage(self._syncer.replica.db),
+            unshared=self._unshared(),
         )
+
+    def _unshared(self) -> tuple[str, ...]:
+        """The named scopes of which something is here that no other device gets."""
+        here = {log.key.scope for log in self._syncer.replica.logs.held() if log.key} - {VAULT, DEVICE_SCOPE}
+        members = [member.device for member in self._vault.roster.members if member.live and not member.paper]
+        others = [self._vault.roster.scopes_of(device) for device in members if device != self._vault.device]
+        return tuple(sorted(s for s in here if s not in self._mine or not any(s in scopes for scopes in others)))
 
     # -- erasures -----------------------------------------------------------------------------------
 

@@ -6,8 +6,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from syncmem import InvalidInput, Memory, NotFound, Revoked, restore
+from syncmem.cli.app import cli
 from tests.sync.group import Group
 from tests.test_replicas_machine import assert_as_the_reference
 
@@ -478,3 +480,21 @@ def test_what_was_written_under_a_key_that_was_lost_before_it_was_let_in_is_beli
     copy.remember("ana", "job", "nurse")
     assert_as_the_reference(copy)
     assert copy.believe("ana", "city").value == "Lisbon"
+
+
+def test_a_scope_that_is_on_one_device_only_is_named_until_another_gets_it(group: Group) -> None:
+    laptop, phone = group.found(), group.pair("phone")
+    laptop.remember("ana", "task", "report", scope="wrok")
+    laptop.remember("ana", "mood", "fine", scope="device")
+    laptop.remember("ana", "home", "Lisbon")
+    group.settle()
+    assert laptop.status().in_sync and laptop.status().unshared == ("wrok",)
+    assert laptop.status().to_dict()["unshared"] == ["wrok"] and phone.status().unshared == ()
+    told = CliRunner().invoke(cli, ["--db", str(group.path("laptop")), "status"]).output
+    assert "Scope wrok is on this device only; share it with 'syncmem grant DEVICE wrok'." in told
+    laptop.share("wrok")
+    assert laptop.status().unshared == ("wrok",)
+    laptop.grant("phone", ["wrok"])
+    group.settle()
+    assert laptop.status().unshared == phone.status().unshared == ()
+    assert phone.believe("ana", "task", scope="wrok").value == "report"  # type: ignore[union-attr]
