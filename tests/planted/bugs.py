@@ -203,6 +203,34 @@ PLANTED = (
     ),
     Planted(
         Bug(
+            "a past belief is handed out whatever its statements say",
+            "asking.py",
+            "if view.n is not None and slot.id and self._reading.to_recheck:",
+            "if False:",
+        ),
+        "test_inspection.py::test_a_past_belief_that_rotted_is_not_handed_out_when_it_is_first_read",
+    ),
+    Planted(
+        Bug(
+            "a reading is several looks at the file",
+            "replica/connection.py",
+            "if self.in_transaction or self._in_snapshot:",
+            "if True:",
+        ),
+        "test_reading_beside_writers.py::test_at_whatever_moment_another_process_writes_an_answer_is_of_before_or_after",
+    ),
+    Planted(
+        Bug(
+            "copies of what was dropped stay",
+            "sync/blob_files.py",
+            "self.dropped & (self.blobs.keys() | self.copied)",
+            "self.dropped & self.blobs.keys()",
+        ),
+        "mailbox/test_folder.py::"
+        "test_a_copy_of_a_dropped_blob_that_a_sync_service_brings_later_goes_when_the_folder_is_looked_at",
+    ),
+    Planted(
+        Bug(
             "a newer file is opened",
             "replica/schema.py",
             "if found > SCHEMA_VERSION:",
