@@ -58,7 +58,7 @@ class Glance:
 
     def at(self, scope: str, entity: str, predicate: str, instant: int, n: int | None = None) -> Sequence[Rectangle]:
         """As :meth:`Reading.at`, of a slot whose very names these are; none: look properly."""
-        if self._reading.checks:
+        if self._reading.checks or (n is not None and self._reading.to_recheck):
             return ()
         asked = entity, predicate, scope, instant
         if n is None and self._catalog.predicate(scope, predicate).many:

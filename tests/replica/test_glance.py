@@ -72,10 +72,11 @@ def test_what_another_process_wrote_is_read_at_a_glance(
         writer, reader = (stack.enter_context(opened(path, clock)) for _ in range(2))
         for predicate in PREDICATES:
             writer.define(predicate, cardinality="single")
-        for number in range(25):
+        for _ in range(25):
             chance.choice(VERBS)(writer, chance)
             names, day = slot(chance), chance.choice((None, *DAYS))
-            known = chance.choice((None, -1, chance.randrange(number + 4), 2**62, "2025-01-01T12:01"))
+            last = writer._replica.last_transaction
+            known = chance.choice((None, -1, chance.randrange(last + 1), last, "2025-01-01T12:01"))
             properly = writer._beliefs("vault", *names, day, known, None, None, None)
             axes = {"valid_at": day, "known_at": known}
             assert reader.beliefs(*names, **axes) == properly
