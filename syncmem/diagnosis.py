@@ -99,7 +99,7 @@ def _lookalikes(replica: Replica, facts: dict[str, Any], problems: list[str]) ->
     for row in predicates:
         problems.append(
             f"predicates {_names(row['names'])} may be one ({row['shared_entities']} entities have several of them, "
-            f"{row['shared_values']} the same value); write one from now on, and correct() what is under the others"
+            f"{row['shared_values']} the same value); write one from now on, and mend the others with correct()"
         )
     for row in entities:
         problems.append(
@@ -119,9 +119,13 @@ def _cardinality(replica: Replica, facts: dict[str, Any], problems: list[str]) -
     undeclared, single = _undeclared(replica), _likely_single(replica)
     facts["cardinality"] = {"undeclared": undeclared, "likely_single": single}
     for predicate in undeclared:
-        problems.append(f"predicate {predicate!r} is not defined and counts as many-valued; define() it")
+        problems.append(
+            f"predicate {predicate!r} is not defined and counts as many-valued; say what it is with define()"
+        )
     for predicate in single:
-        problems.append(f"predicate {predicate!r} is many-valued, but never has two values; define() it single?")
+        problems.append(
+            f"predicate {predicate!r} is many-valued, but never has two values; define() can make it single"
+        )
 
 
 def _undeclared(replica: Replica) -> list[str]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, TypeVar
 
+from syncmem import private
 from syncmem.arguments import guarded
 from syncmem.environment import Environment
 from syncmem.errors import FileError, InvalidInput, NotAReplica, SyncmemError
@@ -25,6 +26,18 @@ from syncmem.replica.side import SUFFIX, resealing
 T = TypeVar("T")
 LOCK_SUFFIX: Final = ".sync"  # of the file by which one process of a device syncs at a time
 _BESIDE: Final = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database
+
+
+def make_folder(path: str | os.PathLike[str]) -> None:
+    """Make a folder of the owner's, and those above it, where they are missing.
+
+    Raises:
+        FileError: it cannot be made there.
+    """
+    try:
+        private.make_folder(path)
+    except OSError as error:
+        raise FileError(f"the folder {path} cannot be made ({error.strerror}); choose another place") from error
 
 
 def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], T], *, magic: bytes) -> T:

@@ -75,7 +75,14 @@ class Forgetting(Opened):
                     written = self._replica.erase(each, names, lambda names, salt: _erasure(names, salt, said))
                     events[each] = self._replica.erasing.erased.get(each, 0)
                     ids.append(self._telling.event_id(written.positions[-1]))
-            return ErasureReport(tuple(entities), events, tuple(ids), self._scrub())
+                alike = () if any(events.values()) else self._alike(entity, scopes)
+            return ErasureReport(tuple(entities), events, tuple(ids), self._scrub(), alike)
+
+    def _alike(self, entity: str, scopes: list[str]) -> tuple[str, ...]:
+        """The entities of which something is believed, and whose names differ from this one in case alone."""
+        sql = "SELECT DISTINCT scope, entity FROM slots WHERE entity <> ? AND id IN (SELECT slot FROM pages)"
+        found = self._replica.db.execute(sql, (entity,)).fetchall()
+        return tuple(sorted({n for where, n in found if where in scopes and n.casefold() == entity.casefold()}))
 
     def scrub(self) -> bool:
         """Remove what earlier erasures may have left in the file; whether no trace is left.

@@ -24,7 +24,6 @@ from syncmem.environment import Environment
 from syncmem.errors import Busy, Closed, FileError, InvalidInput
 from syncmem.memory import Memory
 from syncmem.opened import Opening
-from syncmem.private import make_folder
 from syncmem.replica.cipher import file_key
 from syncmem.replica.connection import WAIT_SECONDS
 from syncmem.replica.side import SideFile
@@ -81,7 +80,7 @@ class Memories:
         self._places: OrderedDict[str, _Place] = OrderedDict()  # the one used last is the last
         self._changed = threading.Condition()
         self._closed = False
-        make_folder(self._folder)
+        files.make_folder(self._folder)
 
     @contextmanager
     def open(self, user: str) -> Iterator[Memory]:

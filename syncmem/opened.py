@@ -59,6 +59,8 @@ class Opened:
         self._path = os.fspath(path)
         if not isinstance(self._path, str) or not self._path or "\0" in self._path:
             raise InvalidInput("the path of a replica is text without NUL; pass a file name or ':memory:'")
+        if not self._path.isascii():
+            _refuse_other_bytes(self._path)
         if not allow_cloud_folder and self._path != MEMORY:
             _refuse_cloud_folder(self._path)
         if os.path.islink(self._path):  # SQLite, too, keeps what lies beside a file beside the one that a link leads to
@@ -136,6 +138,13 @@ class Opened:
     def _words(self, **given: Any) -> statements.Words:
         given["zone"] = self._zone if given.get("zone") is None else given["zone"]
         return statements.words(**given)
+
+
+def _refuse_other_bytes(path: str) -> None:
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"the path {path!a} is no UTF-8; give the file and its folders another name") from error
 
 
 def _refuse_cloud_folder(path: str) -> None:

@@ -6,7 +6,7 @@ Rule: the receipt says what *this* device saw; the fold decides, on every device
 ADD        the value holds where nothing was believed
 UPDATE     the value holds where another one was believed (or a definition changed what is believed)
 DELETE     something believed is believed no longer, and nothing took its place
-NOOP       nothing believed has changed; the event is kept all the same, as evidence
+NOOP       no value that is believed has changed, at most why it is; the event is kept all the same, as evidence
 CONTESTED  what was said did not win, and the slot now says that something contradicts its belief
 ========== =====================================================================================
 """
@@ -71,6 +71,8 @@ def sentence(decision: Decision, kind: Kind, against: Belief | None, changes: Se
             return "The same value is believed already; kept as an affirmation."
         if against is not None:
             return f"{against.value!r} stands for that time; kept as evidence."
+        if any(change.removed or change.added for change in changes):
+            return "The same is believed as before, for other reasons."
         return "Nothing that is believed changes; kept as evidence."
     ended = sum(len(change.removed) for change in changes)
     return {

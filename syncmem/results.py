@@ -227,12 +227,14 @@ class ErasureReport:
         erasures: the ids of the events that tell the other devices.
         scrubbed: no trace is left in this replica's files; if not, a program that is reading them holds that up,
             and it is done at a later write, start or ``scrub()``.
+        alike: where nothing was erased, the entities here whose names differ from that one in case alone.
     """
 
     entities: tuple[str, ...]
     events: dict[str, int]
     erasures: tuple[str, ...]
     scrubbed: bool
+    alike: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON types."""

@@ -277,7 +277,7 @@ def ending(
 ) -> Statement:
     """The statement that a value no longer holds ("state") or stopped holding at a known time ("change")."""
     if change and at is None:
-        raise InvalidInput("an end by a change needs its date; pass at=, or leave changed=False for 'no longer'")
+        raise InvalidInput("an end by a change needs its date; pass at=, or leave out changed= for 'no longer'")
     moment = None if at is None else parse(at, zone=said.zone)
     return _bare(entity, predicate, value, said)._replace(
         form=_CHANGE if change else _STATE,

@@ -199,7 +199,7 @@ def test_predicates_that_are_spelled_alike_are_told_with_what_they_share(memory:
     }
     (problem,) = told(memory, "may be one")
     assert problem.startswith("predicates 'HomeCity', 'home-cities', 'home_city' may be one (2 entities have several")
-    assert problem.endswith("1 the same value); write one from now on, and correct() what is under the others")
+    assert problem.endswith("1 the same value); write one from now on, and mend the others with correct()")
 
 
 def test_predicates_that_say_the_same_of_many_entities_are_told(memory: Memory) -> None:

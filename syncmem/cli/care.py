@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from syncmem.cli.progress import progress
-from syncmem.cli.session import NOTABLE, Session, key_in, verb
+from syncmem.cli.session import NOTABLE, Session, in_commands, key_in, verb
 
 if TYPE_CHECKING:
     from syncmem.results import Doctor, MergeReport
@@ -277,6 +278,7 @@ def doctor(ctx: click.Context, session: Session, full: bool, strict: bool) -> No
     """Examine the memory and what it stands on."""
     with session.memory() as memory, progress(session, "Examining"):
         found = memory.doctor(full=full)
+        found = replace(found, problems=tuple(in_commands(problem, ctx) for problem in found.problems))
     session.show(found.to_dict(), lambda: _findings(found))
     if strict and found.problems:
         ctx.exit(NOTABLE)

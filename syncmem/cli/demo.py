@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import click
 
 from syncmem.cli.session import Session, verb
-from syncmem.private import make_folder
 
 if TYPE_CHECKING:
     from syncmem.cli.story import Told
@@ -35,6 +34,8 @@ def _folder(keep: str | None) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix="syncmem-demo-", ignore_cleanup_errors=True) as temporary:
             yield Path(temporary)
     else:
+        from syncmem.files import make_folder
+
         folder = Path(keep)
         make_folder(folder)
         yield folder

@@ -153,7 +153,7 @@ def as_json(data: object) -> bytes:
 
 def report(ctx: click.Context, error: SyncmemError) -> int:
     """Print an error of the library and return the exit code for it."""
-    message = _in_options(str(error), ctx)
+    message = in_commands(_in_options(str(error), ctx), ctx)
     if ctx.ensure_object(Session).json:
         click.echo(as_json({"error": type(error).__name__, "message": message}), err=True)
     else:
@@ -175,6 +175,19 @@ def _in_options(message: str, ctx: click.Context) -> str:
         return f"{option}{value}".rstrip() if option else found[0]
 
     return re.sub(r"\b(?P<name>[a-z_]+)=(?P<value>True\b|'[^']*'|(?!\w))", renamed, message)
+
+
+def in_commands(message: str, ctx: click.Context) -> str:
+    """The library's advice with the names of commands: ``history()`` is 'syncmem history' here."""
+    group = ctx.find_root().command
+    verbs = group.commands if isinstance(group, click.Group) else {}
+
+    def renamed(found: re.Match[str]) -> str:
+        name = found["name"].replace("_", "-")
+        said = re.findall(r"'([^']*)'", found["said"])
+        return f"'{' '.join(['syncmem', name, *said])}'" if name in verbs else found[0]
+
+    return re.sub(r"(?<![\w.])(?P<name>[a-z_]+)\((?P<said>('[^']*'(, '[^']*')*)?)\)", renamed, message)
 
 
 def shared_options(*, environment: bool = False) -> Callable[[Command], Command]:
@@ -243,11 +256,25 @@ def _keep(ctx: click.Context, option: click.Parameter, value: object) -> None:
         setattr(session, option.name, value)
 
 
+class Verb(click.Command):
+    """A command in which flags that answer one question exclude each other."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given: dict[str | None, list[str]] = {}
+        for flag in self.params:
+            if isinstance(flag, click.Option) and flag.is_flag and isinstance(flag.flag_value, str):
+                given.setdefault(flag.name, []).extend(option for option in flag.opts if option in args)
+        for several in given.values():
+            if len(several) > 1:
+                raise click.UsageError(f"{' and '.join(several)} exclude each other; give one of them.", ctx)
+        return super().parse_args(ctx, args)
+
+
 def verb(name: str) -> Callable[[Callable[..., None]], click.Command]:
     """A command that is given the session first and has the shared options last."""
 
     def decorate(function: Callable[..., None]) -> click.Command:
-        return click.command(name)(shared_options()(click.pass_obj(function)))
+        return click.command(name, cls=Verb)(shared_options()(click.pass_obj(function)))
 
     return decorate
 

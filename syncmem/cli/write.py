@@ -231,6 +231,9 @@ def _erased_text(report: ErasureReport) -> str:
 
     lines = [f"Erased {', '.join(map(escaped, report.entities))}."] if len(report.entities) > 1 else []
     lines += [f"{counted(count, 'event')} erased in scope {escaped(scope)}." for scope, count in report.events.items()]
+    if report.alike:
+        others = ", ".join(map(escaped, report.alike))
+        lines.append(f"Nothing was said of {escaped(report.entities[0])}; its letters in other case name: {others}.")
     if not report.scrubbed:
         lines.append("A program that reads the file holds up the removal of the last traces; later: syncmem scrub")
     return "\n".join(lines)

@@ -78,7 +78,10 @@ def _form(path: str | os.PathLike[str], form: str | None) -> Form:
     if form is None:
         ending = Path(path).suffix.casefold()
         if ending not in _BY_ENDING:
-            raise InvalidInput(f"what {os.fspath(path)} is to be does not show; pass form= {', '.join(Form)}")
+            raise InvalidInput(
+                f"what {os.fspath(path)} is to be does not show; pass form= {', '.join(Form)}, "
+                "or write all events as lines with export_bundle(path, legible=True)"
+            )
         return _BY_ENDING[ending]
     if form not in list(Form):
         raise InvalidInput(f"there is no form {form!r}; use one of {', '.join(Form)}")

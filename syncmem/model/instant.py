@@ -61,14 +61,14 @@ _DATES: Final[tuple[tuple[str, re.Pattern[str], Callable[..., date]], ...]] = (
 )
 _HOUR: Final = r"(?:[01]\d|2[0-3])"  # 24:00 is refused, as in RFC 3339
 _TIME: Final = re.compile(
-    rf"\d{{4}}-\d\d-\d\d[T ]{_HOUR}:[0-5]\d(?P<second>:[0-5]\d(?P<fraction>[.,]\d{{1,6}})?)?"
+    rf"\d{{4}}-\d\d-\d\d[T ]{_HOUR}:[0-5]\d(?P<second>:[0-5]\d(?P<fraction>[.,]\d{{1,30}})?)?"
     rf"(?:Z|[+-]{_HOUR}(?::?[0-5]\d)?)?",
     re.ASCII,
 )
 _SHORT: Final = re.compile(r"(\d{1,12})([wdhms])", re.ASCII)
 _ISO_DURATION: Final = re.compile(
     r"P(?=.)(?:(\d{1,12})W)?(?:(\d{1,12})D)?"
-    r"(?:T(?=\d)(?:(\d{1,12})H)?(?:(\d{1,12})M)?(?:(\d{1,12})(?:[.,](\d{1,6}))?S)?)?",
+    r"(?:T(?=\d)(?:(\d{1,12})H)?(?:(\d{1,12})M)?(?:(\d{1,12})(?:[.,](\d{1,30}))?S)?)?",
     re.ASCII,
 )
 
@@ -263,7 +263,7 @@ def _parse_duration_text(text: str) -> int:
         return int(short[1]) * _UNITS[short[2]]
     if long := _ISO_DURATION.fullmatch(text):
         whole = sum(int(count or 0) * unit for count, unit in zip(long.groups()[:5], _UNITS.values(), strict=True))
-        return whole + int((long[6] or "").ljust(6, "0"))
+        return whole + int((long[6] or "")[:6].ljust(6, "0"))  # of a finer fraction the rest is cut off
     if re.fullmatch(r"P[^T]*[YM].*", text):
         raise InvalidInput(f"{text!r:.60} has months or years, whose length varies; write days or weeks, as in P30D")
     raise InvalidInput(f"{text!r:.60} is not a duration that can be read; write 7d, 12h, 90m, 30s, 2w, P7D or PT12H")

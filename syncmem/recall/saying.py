@@ -61,7 +61,8 @@ class Saying:
                 return found, log.found(found)
         raise NotFound(
             "no recall of this device is known by that; pass a receipt (recall-...), or a text that holds one or the "
-            "block that was handed out: each device has a read log of its own, and share_recall() sends an entry"
+            "block that was handed out: each device has a read log of its own; there 'syncmem why-said RECEIPT --share'"
+            " (memory.share_recall) sends an entry"
         )
 
     def _shared(self, receipt: str) -> tuple[Entry, list[Reference]] | None:

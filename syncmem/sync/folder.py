@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from syncmem.environment import Environment
-from syncmem.errors import MailboxRefused, OverQuota, Unreachable
+from syncmem.errors import InvalidInput, MailboxRefused, OverQuota, Unreachable
 from syncmem.sync.blob_files import Seen, copies_of, entries, look, look_into, path_of, read, streams_in
 from syncmem.wire.mailbox import (
     CONFLICT,
@@ -53,6 +53,8 @@ class Folder:
     """See :class:`syncmem.wire.mailbox.Mailbox`."""
 
     def __init__(self, address: str, environment: Environment | None = None) -> None:
+        if not address.removeprefix(SCHEME).strip():
+            raise InvalidInput(f"{address!r} names no folder; name one with folder:PATH (folder:. is the current one)")
         self.address = address
         self.push: str | None = None
         self._root = Path(os.path.expanduser(address.removeprefix(SCHEME)))

@@ -135,6 +135,8 @@ def test_a_refused_write_leaves_nothing(shell: Shell) -> None:
         ("remember", *LIVES, "Lisbon", "--then", "maybe"),
         ("retract",),
         ("define", "home_city"),
+        ("define", "home_city", "--single", "--many"),
+        ("answer", "q", "--keep", "--neither"),
         ("merge", "nowhere.db"),
         ("import", "nowhere.bundle"),
         ("completion", "tcsh"),

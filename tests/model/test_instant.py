@@ -167,7 +167,7 @@ def test_a_zone_of_another_type_is_refused(zone: object) -> None:
         *[" 2025", "2025 ", "2025\n", "2025-03-14\n", "2025-03-14T"],
         *["2025-03-14T10", "2025-03-14T10:1", "2025-03-14T1015"],
         *["2025-03-14T24:00", "2025-03-14T10:60", "2025-03-14T10:15:60Z", "2025-03-14T10:15:30.Z", "2025-03-14_10:15Z"],
-        *["2025-03-14T10:15:30.1234567Z", "2025-03-14T10:15+1", "2025-03-14T10:15+24:00", "2025-03-14T10:15 UTC"],
+        *["2025-03-14T10:15+1", "2025-03-14T10:15+24:00", "2025-03-14T10:15 UTC"],
         *["2025-03-14T10:15Z~", "2025-03-14T10:15z", "2025-03-14t10:15Z", "2025-03-14T10:15:30+01:00:30"],
         *["\u0662\u0660\u0662\u0665", "2025\u201303", "2025-03-14T10:15\u2212" + "01:00", "\ud800", "9" * 10_000],
     ],
@@ -319,6 +319,14 @@ def test_durations_are_read_in_both_spellings(text: str, minutes: int) -> None:
     assert parse_duration(text) == minutes * MINUTE
 
 
+@pytest.mark.parametrize("digits", ["123456", "123456789", "1234569999999999999"])
+def test_a_fraction_finer_than_a_microsecond_is_cut_off(digits: str) -> None:
+    for mark in ".,":
+        found = parse(f"2026-01-01T10:00:00{mark}{digits}Z", zone=None)
+        assert found == parse("2026-01-01T10:00:00.123456Z", zone=None)
+        assert parse_duration(f"PT1{mark}{digits}S") == 1_123_456
+
+
 def test_a_duration_is_exact_to_the_microsecond() -> None:
     assert parse_duration("PT0.000001S") == parse_duration(timedelta(microseconds=1)) == 1
     assert parse_duration("PT1,5S") == 1_500_000
@@ -341,7 +349,7 @@ def test_months_and_years_are_refused_because_their_length_varies(text: str) -> 
     [
         *["", "P", "PT", "P1DT", "7", "d", "7 d", "7D", "-7d", "+7d", "1.5h"],
         *["7days", "1h30m", "P-7D", "-P7D", "P7d", "PT1D"],
-        *["PT1.5H", "P1.5D", "PT1S1M", "PT1.1234567S", "P7D\n", "\u0667d"],
+        *["PT1.5H", "P1.5D", "PT1S1M", "P7D\n", "\u0667d"],
         *["9" * 5000 + "d", "P" + "9" * 5000 + "D", "\ud800"],
     ],
 )
