@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, repeat
 from operator import eq, lt
 from typing import Any, Final
 
@@ -201,7 +201,7 @@ def is_canonical(value: Any, depth: int = 0) -> bool:
             return False
         value = value.values()
     inner = [item for item in value if type(item) not in FLAT]  # mostly none: a generator for nothing costs more
-    return not inner or all(is_canonical(item, depth + 1) for item in inner)
+    return not inner or all(map(is_canonical, inner, repeat(depth + 1)))
 
 
 def _ascend(keys: Collection[Any]) -> bool:

@@ -122,7 +122,6 @@ REFUSED: dict[str, Write] = {
     "one scope where several are listed": lambda m: m.export_bundle("never-written.bundle", scopes="vault"),
     "retract without anything": lambda m: m.retract(),
     "known_at and asserted_by": lambda m: m.believe("ana", "home_city", known_at=1, asserted_by="2025-01-01T00:00Z"),
-    "a transaction of another device": lambda m: m.believe("ana", "home_city", known_at=1, device=m.device),
     "why of an entity alone": lambda m: m.why("ana"),
 }
 UNKNOWN: dict[str, Write] = {

@@ -3,7 +3,8 @@
 It joins with a code in a process of its own, which is killed (SIGKILL) each time that it holds a part more; another
 process goes on.  The peak is the resident set of that process which came to the most.
 
-Reach: under 300 MB, whatever the size of the history; what was taken in before a kill is not taken in again.
+Reach (first stage): under 300 MB, whatever the size of the history; what was taken in before a kill is not taken
+in again.
 """
 
 from __future__ import annotations

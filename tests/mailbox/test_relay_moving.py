@@ -167,6 +167,8 @@ def test_what_was_dropped_since_is_dropped_in_the_store_of_before(postgres: Clus
 
 def test_a_store_that_is_in_use_is_not_moved(postgres: Cluster, tmp_path: Path) -> None:
     database = postgres.database()
+    with shelf(open_store(str(tmp_path / "three"), os.urandom, serving=False)):
+        pass
     with running(database) as relay:
         until_it_listens(relay)
         with pytest.raises(Busy, match="relays are running"):
