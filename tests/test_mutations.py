@@ -214,8 +214,8 @@ BUGS = (
     ),
     Bug(
         "a belief that begins anew with its own value is parted there",
-        "replica/rectangles.py",
-        "while first and _says_the_same(now[first - 1], now[first]):",
+        "model/plain.py",
+        "while index and says_the_same(won[index - 1], won[index]):",
         "while False:",
     ),
     Bug(

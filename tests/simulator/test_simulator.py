@@ -15,8 +15,8 @@ from tests.simulator.trace import Trace
 
 ROOT = Path(__file__).parents[2]
 REGRESSIONS = sorted((Path(__file__).parent / "regressions").glob("*.json"))
-PARTS, SEEDS_OF_A_PART = 8, 7  # small worlds: two or three a second
-LARGE = range(2)
+PARTS, SEEDS_OF_A_PART = 16, 7  # small worlds: one or two a second
+LARGE = range(6)
 
 
 @pytest.mark.parametrize("part", range(PARTS))
