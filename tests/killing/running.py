@@ -143,7 +143,8 @@ def _heal(paths: dict[str, Path], heard: list[Heard], when: str) -> None:
             if laptop.status().in_sync and phone.status().in_sync:
                 break
         else:
-            raise Violation(f"{when}: not in sync after {ROUNDS_TO_HEAL} rounds")
+            standing = [memory.status().to_dict() for memory in (laptop, phone)]
+            raise Violation(f"{when}: not in sync after {ROUNDS_TO_HEAL} rounds, but {standing}")
         for memory in (laptop, phone):
             for each in heard:
                 look(memory, each, when)
