@@ -29,7 +29,7 @@ from syncmem.replica.resaying import Resaying
 from syncmem.replica.salvage import Salvage
 from syncmem.replica.scrubbing import CHORE as SCRUB
 from syncmem.replica.scrubbing import DAMAGED_SUFFIX
-from syncmem.replica.side import SUFFIX, SideFile, refuse_emptied
+from syncmem.replica.side import SUFFIX, SideFile, refuse_emptied, way_back
 
 _MEANT: Final = (Damaged, PeerError, *soundness.ODD)  # what opening or reading a damaged file comes to
 
@@ -137,10 +137,8 @@ def _look(target: Path, opening: Opening) -> list[str] | None:
     except (NotAReplica, WrongKey) as error:
         if not Path(f"{target}{SUFFIX}").exists():
             raise
-        raise Damaged(
-            f"{error}. If it was a memory, nothing of it can be read: restore a backup; or move it away, leave "
-            f"{target.name}{SUFFIX} where it is, and 'syncmem join CODE' brings back what other devices hold"
-        ) from error
+        said = f"{error}. If it was a memory, nothing of it can be read: {way_back(str(target))}"
+        raise Damaged(said) from error
     except _MEANT as error:
         return [soundness.told(error)]
 

@@ -19,7 +19,7 @@ from syncmem.replica import driver
 from syncmem.replica.cipher import FileKey
 from syncmem.replica.connection import FAILURES, translated
 from syncmem.replica.runs import COLUMNS, cover_of, events_of
-from syncmem.replica.side import SUFFIX
+from syncmem.replica.side import way_back
 from syncmem.replica.transactions import checksum
 
 LOOKS_MAX: Final = 1_000_000  # places at which a row is looked for, one after the other: some seconds
@@ -165,7 +165,4 @@ def _connected(path: str, key: FileKey | None) -> driver.Connection:
                 return driver.connect(path, key=key, read_only=read_only, cut_off=cut_off)
         except FAILURES as error:
             failure = error
-    raise Damaged(
-        f"{failure}; nothing of the file can be read: restore a backup; or move it away, leave {os.path.basename(path)}"
-        f"{SUFFIX} where it is, and 'syncmem join CODE' brings back what other devices hold"
-    ) from failure
+    raise Damaged(f"{failure}; nothing of the file can be read: {way_back(path)}") from failure

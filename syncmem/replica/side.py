@@ -27,20 +27,26 @@ _SEALED: Final = 2  # [2, salt of the passphrase, the same sealed]
 _AWAY: Final = "or move it away: this memory then writes on as a new device"
 
 
+def way_back(database: str) -> str:
+    """What to do about a file of which nothing is left: the end of an error's sentence."""
+    return (
+        f"restore a backup; or move it away, leave {os.path.basename(database)}{SUFFIX} where it is, and "
+        "'syncmem join CODE' brings back what other devices hold"
+    )
+
+
 def refuse_emptied(database: str) -> None:
     """Take no file for a new memory that something has emptied: a device's key lies beside it.
 
     Raises:
         Damaged: that is so.
     """
-    if database != MEMORY and os.path.isfile(database) and not os.path.getsize(database):
-        name = os.path.basename(database) + SUFFIX
-        if os.path.exists(database + SUFFIX):
-            raise Damaged(
-                f"{database} is empty, though the key of a device lies beside it ({name}): something has emptied it. "
-                f"Nothing was changed. Restore a backup with --overwrite; or delete the empty file, leave {name} where "
-                "it is, and 'syncmem join CODE' brings back what other devices hold"
-            )
+    is_empty = database != MEMORY and os.path.isfile(database) and not os.path.getsize(database)
+    if is_empty and os.path.exists(database + SUFFIX):
+        raise Damaged(
+            f"{database} is empty, though the key of a device lies beside it: something has emptied it, and nothing "
+            f"was changed; {way_back(database)}"
+        )
 
 
 class Side(NamedTuple):

@@ -84,6 +84,15 @@ def let_in(memory: Memory, path: Path, address: str) -> str:
     return invitation.code
 
 
+def awaited(workshop: Workshop, shape: material.Shape, folder: Path, address: str) -> tuple[Path, Path, str]:
+    """A founder all of whose history lies at the relay, where a new device's file will be, and its code."""
+    made, new = founder(workshop, shape, folder), folder / "newcomer.db"
+    with Memory(made) as memory:
+        code = let_in(memory, new, address)
+    workshop.child("sync", made, address)
+    return made, new, code
+
+
 def joined(memory: Memory, path: Path, address: str) -> None:
     """A new device at ``path`` is a member."""
     code = let_in(memory, path, address)

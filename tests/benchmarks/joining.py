@@ -38,10 +38,7 @@ def run(workshop: Workshop) -> list[Row]:
 def _rows(workshop: Workshop, claims: int) -> list[Row]:
     shape = material.Shape(claims, max(claims // CLAIMS_PER_SLOT, 1))
     with workshop.scratch() as folder, devices.relay(folder / "relay") as address:
-        founder, newcomer = devices.founder(workshop, shape, folder), folder / "newcomer.db"
-        with Memory(founder) as memory:
-            code = devices.let_in(memory, newcomer, address)
-        workshop.child("sync", founder, address)
+        founder, newcomer, code = devices.awaited(workshop, shape, folder, address)
         report = workshop.child("join", newcomer, code, address)
         with Memory(founder) as memory, Memory(newcomer) as other:
             assert memory.belief_digest() == other.belief_digest()
