@@ -7,14 +7,13 @@ and keeps the sums over all runs.
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import sys
 import tempfile
-from collections import Counter
 from pathlib import Path
 from time import monotonic
 
+from tests.kept_sums import KeptSums
 from tests.killing.running import Violation, run
 
 SCRATCH = "/dev/shm"  # what a killed process wrote is in the system's hands, whatever disk it is on
@@ -22,26 +21,24 @@ SCRATCH = "/dev/shm"  # what a killed process wrote is in the system's hands, wh
 
 def main() -> int:
     given = _arguments()
-    kept = json.loads(given.state.read_text()) if given.state and given.state.exists() else {"next": 0, "sums": {}}
-    sums, failures = Counter(kept["sums"]), dict(kept.get("failures", {}))
-    seed = kept["next"] if given.seed is None else given.seed
+    kept = KeptSums.read(given.state)
+    seed = kept.next if given.seed is None else given.seed
     began, done, failed = monotonic(), 0, 0
     while done < given.cycles or monotonic() - began < given.minutes * 60:
         folder = Path(tempfile.mkdtemp(prefix="killing-", dir=SCRATCH if Path(SCRATCH).is_dir() else None))
         try:
-            sums.update(run(seed, given.life, folder))
+            kept.sums.update(run(seed, given.life, folder))
         except Violation as found:
             failed += 1
-            failures[str(seed)] = str(found)[:2000]
+            kept.failures[str(seed)] = str(found)[:2000]
             print(f"seed {seed}: {found}", flush=True)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        seed, done = seed + 1, done + given.life
-        if given.state:
-            text = json.dumps({"next": seed, "sums": sums, "failures": failures}, indent=1, sort_keys=True)
-            given.state.write_text(text + "\n")
-    told = ", ".join(f"{count:,} {name}" for name, count in sorted(sums.items()))
-    print(f"{told}, {len(failures)} failures")
+        kept.next = seed = seed + 1
+        done += given.life
+        kept.write()
+    told = ", ".join(f"{count:,} {name}" for name, count in sorted(kept.sums.items()))
+    print(f"{told}, {len(kept.failures)} failures")
     return 1 if failed else 0
 
 

@@ -8,7 +8,6 @@ anew so often, and ``--state FILE`` goes on after the last run that it tells of,
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import tempfile
@@ -16,32 +15,30 @@ from collections import Counter
 from pathlib import Path
 
 from tests.benchmarks.measuring import quantile
+from tests.kept_sums import KeptSums
 from tests.load.running import Load, Outcome, Violation, run
 
 
 def main() -> int:
     given = _arguments()
-    kept = json.loads(given.state.read_text()) if given.state and given.state.exists() else {"next": 0, "sums": {}}
-    sums, failures = Counter(kept["sums"]), dict(kept.get("failures", {}))
-    failed = 0
-    for seed in range(kept["next"], kept["next"] + given.runs):
+    kept, failed = KeptSums.read(given.state), 0
+    for seed in range(kept.next, kept.next + given.runs):
         load = Load(given.processes, given.rate, given.minutes * 60, given.kill_every, seed)
         with tempfile.TemporaryDirectory(prefix="load-", ignore_cleanup_errors=True) as folder:
             try:
                 outcome = run(load, Path(folder))
             except Violation as found:
                 failed += 1
-                failures[str(seed)] = str(found)
+                kept.failures[str(seed)] = str(found)
                 print(f"run {seed}: {found}", flush=True)
                 continue
         print(_told(load, outcome), flush=True)
-        sums.update(_sums(outcome))
-        if given.state:
-            text = json.dumps({"next": seed + 1, "sums": sums, "failures": failures}, indent=1, sort_keys=True)
-            given.state.write_text(text + "\n")
-    for name, count in sorted(sums.items()):
+        kept.sums.update(_sums(outcome))
+        kept.next = seed + 1
+        kept.write()
+    for name, count in sorted(kept.sums.items()):
         print(f"{count:>12,}  {name}")
-    print(f"{len(failures)} failures")
+    print(f"{len(kept.failures)} failures")
     return 1 if failed else 0
 
 

@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 from time import monotonic, process_time
 
+from tests.kept_sums import KeptSums
 from tests.power import library
 
 library.install()
@@ -36,26 +37,24 @@ def main() -> int:
 
 
 def _swept(given: argparse.Namespace, folder: Path) -> int:
-    kept = json.loads(given.state.read_text()) if given.state and given.state.exists() else {"next": 0, "sums": {}}
-    sums, failures = Counter(kept["sums"]), dict(kept.get("failures", {}))
-    seed = kept["next"] if given.seed is None else given.seed
+    kept = KeptSums.read(given.state)
+    seed = kept.next if given.seed is None else given.seed
     began, done, failed = monotonic(), 0, 0
     while done < given.runs or monotonic() - began < given.minutes * 60:
         cpu = process_time()
         try:
-            sums.update(run(seed, folder / "world", every=given.every))
+            kept.sums.update(run(seed, folder / "world", every=given.every))
         except Violation as found:
             failed += 1
-            failures[str(seed)] = str(found)
+            kept.failures[str(seed)] = str(found)
             print(f"seed {seed} ({PATHS[seed % len(PATHS)].name}): {found}", flush=True)
-        sums["milliseconds of CPU"] += int(1000 * (process_time() - cpu))
-        seed, done = seed + 1, done + 1
-        if given.state:
-            text = json.dumps({"next": seed, "sums": sums, "failures": failures}, indent=1, sort_keys=True)
-            given.state.write_text(text + "\n")
-    for name, count in sorted(sums.items()):
+        kept.sums["milliseconds of CPU"] += int(1000 * (process_time() - cpu))
+        kept.next = seed = seed + 1
+        done += 1
+        kept.write()
+    for name, count in sorted(kept.sums.items()):
         print(f"{count:>12,}  {name}")
-    print(f"{len(failures)} failures")
+    print(f"{len(kept.failures)} failures")
     return 1 if failed else 0
 
 
